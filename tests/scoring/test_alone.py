@@ -1,9 +1,9 @@
 """`scoring/` by itself: what it needs, how its threads wait, and what a person types as a path."""
 
-import importlib.metadata
 import os
 import re
 import sys
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
@@ -16,19 +16,11 @@ from tests.conftest import ROOT
 
 
 def with_needed(packages: list[str]) -> set[str]:
-    """These distributions, and all that they declare to need without extras."""
-    found: set[str] = set()
-    left = list(packages)
-    while left:
-        name = canonicalize_name(left.pop())
-        if name not in found:
-            found.add(name)
-            needed = map(Requirement, importlib.metadata.requires(name) or ())
-            left += [
-                each.name
-                for each in needed
-                if each.marker is None or each.marker.evaluate({"extra": ""})
-            ]
+    """These distributions, and those that they declare to need without extras."""
+    found = {*map(canonicalize_name, packages)}
+    for needed in (Requirement(line) for name in packages for line in requires(name) or ()):
+        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+            found.add(canonicalize_name(needed.name))
     return found
 
 
@@ -46,7 +38,7 @@ def test_scoring_imports_what_docs_name_which_is_declared() -> None:
     named = re.findall(r"`([\w-]+)`", sentence)
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").split()
     assert {*named} <= {re.split(r"[=<>\[]", line)[0] for line in lines}
-    owners = importlib.metadata.packages_distributions()
+    owners = packages_distributions()
     needed = with_needed(named)
     others = {name for name in imported() if not needed & {*map(canonicalize_name, owners[name])}}
     assert others == set()

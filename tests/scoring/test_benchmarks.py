@@ -27,44 +27,27 @@ from tests.support.named_rows import by_sentence
 CHOSEN = ["4", "It is 4.", "It is **4**."]
 REJECTED = ["5", "It is 5, I think.", "It is **5**, I think, as it was before."]
 RM_BENCH: dict[str, Any] = {
-    "id": 7,
-    "prompt": "What is 2 + 2?",
-    "chosen": CHOSEN,
-    "rejected": REJECTED,
-    "domain": "math",
-}
+    "id": 7, "prompt": "What is 2 + 2?", "chosen": CHOSEN, "rejected": REJECTED, "domain": "math",
+}  # fmt: skip
 JUDGEBENCH: dict[str, Any] = {
-    "pair_id": "a-1",
-    "source": "mmlu-pro-law",
-    "question": "Q?",
-    "response_model": "gpt-4o",
-    "response_A": "right",
-    "response_B": "wrong",
-    "label": "A>B",
-}
+    "pair_id": "a-1", "source": "mmlu-pro-law", "question": "Q?", "response_model": "gpt-4o",
+    "response_A": "right", "response_B": "wrong", "label": "A>B",
+}  # fmt: skip
+B_IS_BETTER = {**JUDGEBENCH, "pair_id": "a-2", "label": "B>A"}
 PPE: dict[str, Any] = {
-    "question_id": "q",
-    "prompt": "P",
-    "model_name": "m",
-    "scores": [True, False, True],
-    "sampled_conflict_pairs": [[0, 1], [1, 2]],
-    **{f"response_{number}": f"r{number}" for number in (1, 2, 3)},
-}
+    "question_id": "q", "prompt": "P", "model_name": "m",
+    "scores": [True, False, True], "sampled_conflict_pairs": [[0, 1], [1, 2]],
+    "response_1": "r1", "response_2": "r2", "response_3": "r3",
+}  # fmt: skip
 RMB: dict[str, Any] = {
-    "pair_uid": "1",
+    "pair_uid": "1", "category_path": "Pairwise_set/Helpfulness/Chat",
     "conversation_input": [{"role": "user", "content": "Hi", "language": "English"}],
-    "chosen": {"llm_name": "a", "answer": "Hello."},
-    "reject": {"llm_name": "b", "answer": "No."},
-    "category_path": "Pairwise_set/Helpfulness/Chat",
-}
+    "chosen": {"llm_name": "a", "answer": "Hello."}, "reject": {"llm_name": "b", "answer": "No."},
+}  # fmt: skip
 HELPSTEER: dict[str, Any] = {
-    "domain": "code",
-    "language": "python",
-    "context": [{"role": "user", "content": "Hi"}],
-    "response1": "one",
-    "response2": "two",
-    "overall_preference": -2,
-}
+    "domain": "code", "language": "python", "context": [{"role": "user", "content": "Hi"}],
+    "response1": "one", "response2": "two", "overall_preference": -2,
+}  # fmt: skip
 
 
 def opened(tmp_path: Path, *rows: dict[str, Any], name: str = "rows.jsonl") -> list[Pair]:
@@ -123,7 +106,7 @@ def test_rmb_has_its_worked_numbers_and_no_overall_score() -> None:
     [
         ([RM_BENCH], "rm-bench", ["math:7"], [(*CHOSEN, *REJECTED)]),
         (
-            [JUDGEBENCH, {**JUDGEBENCH, "pair_id": "a-2", "label": "B>A"}],
+            [JUDGEBENCH, B_IS_BETTER],
             "judgebench",
             ["mmlu-pro-law:a-1", "mmlu-pro-law:a-2"],
             [("right", "wrong"), ("wrong", "right")],
@@ -232,11 +215,7 @@ def test_the_owner_adds_a_row_in_a_file_of_their_own(
         verified = "code"
         rule = "pairs"
         overall = "all rows"
-        [benchmark.row]
-        prompt = "ask"
-        chosen = "good"
-        rejected = "bad"
-        subset = "kind"
+        row = { prompt = "ask", chosen = "good", rejected = "bad", subset = "kind" }
         """,
         encoding="utf-8",
     )

@@ -16,26 +16,13 @@ from tests.support.run_facts import MADE_UP
 FACTS = replace(MADE_UP, pairs="demo@123", n_pairs=4, versions={"torch": "2"})
 KEYS = ["s:1", "s:🤔\n", "s:\ud800\\\"'", "s:4\u2028\r\n\x85"]
 PLAN = Plan(((1, 0), (3, 2)))
-PACKS = [
-    ScoredPack(
-        0,
-        (
-            ScoredPair(KEYS[1], "s", "1" * 16, None, 2.5, 1, 1),
-            ScoredPair(KEYS[0], "s", "0" * 16, 0.1, -1e-300, 5, 6, True, False),
-        ),
-        13,
-    ),
-    ScoredPack(
-        1,
-        (
-            ScoredPair(KEYS[3], "s", "3" * 16, 1 / 3, 1 / 3, 7, 7, False, True),
-            ScoredPair(KEYS[2], "\udfff", "2" * 16, -0.0, 5e-324, 7, 7),
-        ),
-        28,
-        parts=2,
-    ),
+ROWS = [
+    ScoredPair(KEYS[1], "s", "1" * 16, None, 2.5, 1, 1),
+    ScoredPair(KEYS[0], "s", "0" * 16, 0.1, -1e-300, 5, 6, True, False),
+    ScoredPair(KEYS[3], "s", "3" * 16, 1 / 3, 1 / 3, 7, 7, False, True),
+    ScoredPair(KEYS[2], "\udfff", "2" * 16, -0.0, 5e-324, 7, 7),
 ]
-ROWS = [row for pack in PACKS for row in pack.rows]
+PACKS = [ScoredPack(0, tuple(ROWS[:2]), 13), ScoredPack(1, tuple(ROWS[2:]), 28, parts=2)]
 
 
 @pytest.fixture

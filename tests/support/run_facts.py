@@ -7,18 +7,10 @@ from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 
 MADE_UP = RunFacts(
-    model="org/model",
-    revision="abc",
-    family="classifier",
-    device="cpu",
-    dtype="float32",
-    max_length=4096,
-    truncation_side="left",
-    template="own:123",
-    pairs="mine@123",
-    n_pairs=3,
+    model="org/model", revision="abc", family="classifier", device="cpu", dtype="float32",
+    max_length=4096, truncation_side="left", template="own:123", pairs="mine@123", n_pairs=3,
     seed=0,
-)
+)  # fmt: skip
 
 
 def recorded_run(home: Path, facts: RunFacts, rows: Sequence[ScoredPair]) -> Run:

@@ -47,36 +47,19 @@ class Around(Scorer):
         return self._scorer.rewards(pack)
 
 
-class Saying(Scorer):
-    """Says the rewards it was given, whatever the pair; sequences are as long as the texts."""
-
-    spec = ModelSpec("saying", "", "")
-
-    def __init__(self, *rewards: float, budget: int = 16) -> None:
-        self._traits = Traits("what it was told", "no model", budget)
-        self._rewards = rewards or (1.0, 0.0)
-
-    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        sizes = [len(pair.prompt + pair.chosen) // 4 for pair in pairs]
-        return [
-            Prepared(pair, TokenSequence((0,) * size), TokenSequence((1,)))
-            for pair, size in zip(pairs, sizes, strict=True)
-        ]
-
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, ...]]:
-        chosen, rejected = self._rewards
-        return [(chosen, rejected) for _ in pack]
-
-
-class Reading(Saying):
+class Reading(Scorer):
     """Reads tokens, as models do: pairs are made ready when their pack is next.
+
+    Says the rewards it was given, whatever the pair; sequences are as long as the texts. A prompt
+    that says so fails or is too large.
 
     ready: pairs made ready so far; told: what was begun and waited for, by the pack's first key.
     """
 
-    def __init__(self, budget: int = 40) -> None:
-        super().__init__(budget=budget)
-        self._traits = replace(self.traits, vocabulary=10)
+    def __init__(self, chosen: float = 1.0, rejected: float = 0.0) -> None:
+        self.spec = ModelSpec("reading", "", "")
+        self._traits = Traits("what it was told", "no model", budget=40, vocabulary=10)
+        self._rewards = chosen, rejected
         self.ready = 0
         self.told: list[str] = []
 
@@ -84,7 +67,16 @@ class Reading(Saying):
         self.ready += len(pairs)
         if any("fails" in each.prompt for each in pairs):
             raise KnownError("The model's chat template fails: on purpose")
-        return super().prepare(pairs)
+        sizes = [len(pair.prompt + pair.chosen) // 4 for pair in pairs]
+        return [
+            Prepared(pair, TokenSequence((0,) * size), TokenSequence((1,)))
+            for pair, size in zip(pairs, sizes, strict=True)
+        ]
+
+    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, ...]]:
+        if any("too large" in prepared.pair.prompt for prepared in pack):
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return [self._rewards] * len(pack)
 
     def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, ...]]]:
         key = pack[0].pair.key

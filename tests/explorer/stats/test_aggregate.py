@@ -22,13 +22,6 @@ from tests.support.published_accuracies import ARMORM_PERCENT
 PAPER, V1_PRIOR, V1_UPSTREAM, PRIOR_ALONE = (
     RULES[name] for name in ("paper", "v1_prior", "v1_upstream", "prior")
 )
-ARMO_PERCENT = ARMORM_PERCENT | {
-    "anthropic_helpful": 69.7,
-    "anthropic_hhh": 87.8,
-    "shp": 74.7,
-    "summarize": 65.0,
-}
-
 accuracies = st.dictionaries(
     st.sampled_from([*V1_PRIOR.subsets, *V2.subsets, "my-own"]),
     st.one_of(st.none(), st.floats(0.001, 1)),
@@ -67,7 +60,7 @@ def test_four_prior_sets_count_half_a_section_and_each_of_rewardbench_2_is_one_s
 
 
 def test_armorm_from_the_papers_tables() -> None:
-    true, paper = aggregate(V1_PRIOR, ARMO_PERCENT), aggregate(PAPER, ARMO_PERCENT)
+    true, paper = aggregate(V1_PRIOR, ARMORM_PERCENT), aggregate(PAPER, ARMORM_PERCENT)
     digits = {section: f"{score:.3f}" for section, score in true.sections.items()}
     assert digits == {
         "Chat": "96.906",
@@ -79,8 +72,8 @@ def test_armorm_from_the_papers_tables() -> None:
     assert f"{true.score:.2f}" == "88.61"
     assert f"{paper.sections['Safety']:.3f}" == "92.199"
     assert f"{paper.score:.1f}" == "89.0"
-    assert f"{aggregate(PRIOR_ALONE, ARMO_PERCENT).score:.1f}" == "74.3"
-    full = aggregate(RULES["v1_prior_full"], ARMO_PERCENT).score
+    assert f"{aggregate(PRIOR_ALONE, ARMORM_PERCENT).score:.1f}" == "74.3"
+    full = aggregate(RULES["v1_prior_full"], ARMORM_PERCENT).score
     assert full == pytest.approx((96.906 + 76.766 + 90.538 + 97.375 + 74.3) / 5, abs=1e-3)
 
 

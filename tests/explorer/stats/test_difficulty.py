@@ -9,7 +9,6 @@ from explorer.stats.difficulty import (
     discriminating_pairs,
     failed_by_most,
     item_rest,
-    leaf_order,
 )
 from tests.support.real_outcomes import read_real_outcomes
 
@@ -33,14 +32,6 @@ def test_correlations_are_over_the_pairs_known_of_both_and_none_with_who_never_v
             else:
                 assert np.isnan(found[i, j])
     assert np.array_equal(found, found.T, equal_nan=True)
-
-
-def test_copies_stand_together() -> None:
-    outcomes = drawn(3)
-    order = leaf_order(correlations(np.concatenate([outcomes, outcomes]))).tolist()
-    assert sorted(order) == list(range(24))
-    for model in range(12):
-        assert abs(order.index(model) - order.index(model + 12)) == 1
 
 
 def test_item_rest_is_the_correlation_with_the_mean_of_the_others() -> None:

@@ -3,13 +3,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 
 from explorer.stats.intervals import rank_intervals, ranks
-from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
-from scoring.strata import Strata, one_stratum, score_intervals, score_models, strata
+from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, overall_score, section_scores
+from scoring.strata import (
+    Strata,
+    one_stratum,
+    score_intervals,
+    score_models,
+    score_weights,
+    strata,
+)
 from tests.support.real_outcomes import v1_strata
 from tests.support.stepping import told_by
 
@@ -90,15 +99,6 @@ def test_its_width_is_that_of_the_formula() -> None:
     assert (high - low) / (2 * 1.96 * error) == pytest.approx(1, abs=0.06)
 
 
-def test_who_wins_every_pair_has_an_interval_with_a_width() -> None:
-    [alone] = score_intervals([[1.0] * 358], one_stratum(358))
-    [clustered] = score_intervals([[1.0] * 2985], REAL.only(0))
-    assert alone is not None and clustered is not None
-    assert 0.01 < alone.high - alone.low < 0.02
-    assert alone.high - alone.low < clustered.high - clustered.low < 0.05
-    assert 1.0 in clustered
-
-
 def test_missing_outcomes_are_as_pairs_that_are_not_there() -> None:
     models = drawn_models(1, seed=7)
     known = np.random.default_rng(8).random(N) < 0.5
@@ -106,16 +106,6 @@ def test_missing_outcomes_are_as_pairs_that_are_not_there() -> None:
     found = ends(np.where(known, models, np.nan), GROUPS)
     assert found == pytest.approx(ends(models[:, known], fewer))
     assert (found[:, 1] - found[:, 0] > ends(models, GROUPS) @ [-1, 1]).all()
-
-
-def test_equal_models_share_intervals_and_ranks() -> None:
-    one = drawn_models(3, seed=4) * 0.3  # no number that a float holds exactly
-    both = np.concatenate([one, one])
-    found = rank_intervals(both, GROUPS, 500)
-    assert ends(both, GROUPS)[:3] == pytest.approx(ends(both, GROUPS)[3:])
-    for values in (found.rank, found.best, found.worst):
-        assert values[:3].tolist() == values[3:].tolist()
-    assert sorted(found.rank.tolist()) == [1, 1, 3, 3, 5, 5]
 
 
 def test_all_models_are_ranked_on_the_same_draws() -> None:
@@ -189,3 +179,63 @@ def test_ranks_are_those_of_scipy() -> None:
     scores = np.random.default_rng(9).integers(0, 8, size=(50, 12)) / 7
     assert (ranks(scores) == stats.rankdata(-scores, method="min", axis=1)).all()
     assert ranks(scores * 0.1 + 0.2 - 0.2).tolist() == ranks(scores).tolist()
+
+
+# The scores that intervals are of.
+
+
+def by_the_book(outcomes: Any, subsets: list[str]) -> tuple[dict[str, float | None], float | None]:
+    """The scores by the functions that the rest of the project uses."""
+    known: dict[str, list[float]] = {}
+    for outcome, subset in zip(outcomes.tolist(), subsets, strict=True):
+        if not np.isnan(outcome):
+            known.setdefault(subset, []).append(outcome)
+    sections = section_scores({subset: float(np.mean(known[subset])) for subset in known})
+    return sections, overall_score(sections)
+
+
+@st.composite
+def boards(draw: st.DrawFn) -> tuple[Any, list[str]]:
+    """Outcomes of three models on a few pairs of a few subsets, many of them missing."""
+    subsets = draw(st.lists(st.sampled_from(SUBSETS), min_size=1, max_size=12))
+    value = st.sampled_from([0.0, 0.5, 1.0, np.nan])
+    row = st.lists(value, min_size=len(subsets), max_size=len(subsets))
+    return np.array(draw(st.lists(row, min_size=3, max_size=3))), subsets
+
+
+@given(boards())
+def test_scores_follow_the_rule_whatever_is_missing_and_are_sums_by_weight(
+    board: tuple[Any, list[str]],
+) -> None:
+    outcomes, subsets = board
+    groups = v1_strata(subsets)
+    by_section = [score_models(outcomes, groups.only(at)) for at in range(len(SECTIONS))]
+    weights = score_weights(groups, ~np.isnan(outcomes))
+    weighted = np.where(weights.any(axis=1), np.nansum(weights * outcomes, axis=1), np.nan)
+    for model, row in enumerate(outcomes):
+        sections, overall = by_the_book(row, subsets)
+        found = [*(scores[model] for scores in by_section), score_models(outcomes, groups)[model]]
+        expected = [np.nan if each is None else each for each in (*sections.values(), overall)]
+        assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        assert weighted[model] == pytest.approx(expected[-1], abs=1e-12, nan_ok=True)
+
+
+def test_a_section_without_pairs_is_left_out_before_a_subset_is_made_up_for() -> None:
+    # two sections of two strata each; one stratum of the first has nothing
+    groups = strata([0, 2, 3], [1, 3, 1, 1], [0, 0, 1, 1], [1, 1])
+    assert groups.shares([1, 0, 1, 1]) == pytest.approx([0.5, 0, 0.25, 0.25])
+    assert groups.shares([1, 0, 0, 0]) == pytest.approx([1, 0, 0, 0])
+    assert groups.shares([0, 0, 0, 0]) == pytest.approx([0, 0, 0, 0])
+
+
+def test_pairs_of_no_stratum_and_of_no_weight_count_nowhere() -> None:
+    groups = strata([0, -1, 1, 2], [1, 0, 1], [0, 0, 1], [1, 0])
+    assert groups.counting().tolist() == [True, False, False, False]
+    assert score_models([[1, 0, 0, 0]], groups).tolist() == [1.0]
+    assert groups.only(1).counting().tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("outcomes", [[1, 0], [[1]], [[1, 1.5]], [[1, -0.1]]])
+def test_outcomes_that_are_none_are_refused(outcomes: Any) -> None:
+    with pytest.raises(ValueError, match="outcome"):
+        score_models(outcomes, one_stratum(2))

@@ -1,4 +1,6 @@
-from itertools import product
+from dataclasses import replace
+from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -6,11 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
+from scipy.special import expit, logit  # type: ignore[import-untyped]
 from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
+from explorer.stats.duels import DuelPart, duel
 from explorer.stats.paired import holm, mcnemar_exact, paired_p_values, paired_test
-from scoring.strata import one_stratum, strata
+from explorer.stats.rules import V1
+from explorer.stats.tie_groups import group_numbers, tie_groups
+from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_of, section_scores
+from scoring.strata import one_stratum, score_models, strata
+from tests.support.board_data import order_of
+from tests.support.real_outcomes import RealOutcomes, read_real_outcomes
 
 SIZES = (60, 25, 150, 40)
 N = sum(SIZES)
@@ -185,3 +194,186 @@ def test_the_interval_of_won_and_lost_pairs_is_bonett_and_prices(
 ) -> None:
     a, b = np.repeat([1, 1, 0, 0], cells), np.repeat([1, 0, 1, 0], cells)
     assert paired_test(a, b, one_stratum(sum(cells))).interval == pytest.approx(interval, abs=1e-6)
+
+
+# Two models on all pairs: what is counted, and who is better where.
+
+
+def half_known(n_models: int, n_pairs: int) -> Any:
+    """Outcomes with halves and missing ones."""
+    values = [0.0, 1.0, 1.0, 0.5, np.nan]
+    return np.random.default_rng(0).choice(values, size=(n_models, n_pairs))
+
+
+def cells_in(part: DuelPart) -> tuple[object, ...]:
+    return (part.name, part.both, part.only_a, part.only_b, part.neither)
+
+
+def test_a_duel_is_what_counting_says() -> None:
+    subsets = np.repeat(SUBSETS, 10)
+    order = order_of(subsets.tolist())
+    a, b = half_known(2, len(subsets))
+    known = ~np.isnan(a + b)
+    sections = np.array([section_of(subset) for subset in subsets])
+    found = duel(a, b, order, V1)
+
+    def counted(name: str, rows: Any) -> tuple[object, ...]:
+        wins = [(one == 1, other == 1) for one, other in zip(a[rows], b[rows], strict=True)]
+        cells = [(True, True), (True, False), (False, True), (False, False)]
+        return (name, *(wins.count(cell) for cell in cells))
+
+    assert cells_in(found.all_pairs) == counted("", known)
+    assert [*map(cells_in, found.sections)] == [
+        counted(name, known & (sections == name)) for name in SECTIONS
+    ]
+    assert [*map(cells_in, found.subsets)] == [
+        counted(name, known & (subsets == name)) for name in order.names
+    ]
+    for parts in (found.sections, found.subsets):
+        adjusted = multipletests([each.test.p for each in parts], method="holm")[1]
+        assert [each.p_adjusted for each in parts] == pytest.approx(adjusted)
+    for each, side in ((a, "a"), (b, "b")):
+        means = {name: float(each[known & (subsets == name)].mean()) for name in order.names}
+        scores = section_scores(means)
+        assert [getattr(part, side) for part in found.sections] == pytest.approx([*scores.values()])
+        assert getattr(found.score, side) == pytest.approx(overall_score(scores))
+    for part in (found.all_pairs, found.score, *found.sections, *found.subsets):
+        assert part.a is not None and part.b is not None and part.test.interval is not None
+        low, high = part.test.interval
+        assert low <= (part.difference or 0.0) <= high
+        assert part.difference == pytest.approx(part.a - part.b)
+
+
+def test_a_subset_is_better_only_where_it_is_significant() -> None:
+    a = np.array([1.0] * 40 + [1, 0])
+    b = np.array([0.0] * 20 + [1.0] * 20 + [0, 0])
+    order = order_of(["hep-go"] * 20 + ["hep-js"] * 20 + ["hep-cpp"] * 2)
+    found = duel(a, b, order, V1)
+    assert [(each.name, each.better) for each in found.subsets] == [
+        ("hep-go", "a"), ("hep-js", None), ("hep-cpp", None),
+    ]  # fmt: skip
+    assert found.subsets[0].p_adjusted == 3 * found.subsets[0].test.p
+
+
+def test_without_a_common_pair_there_is_nothing_to_say() -> None:
+    found = duel([1, np.nan], [np.nan, 0], order_of(["hep-go", "own"]), V1)
+    part = found.all_pairs
+    assert (part.n, part.test.p, part.p_adjusted) == (0, 1.0, 1.0)
+    assert (part.a, part.b, part.difference, part.test.interval) == (None,) * 4
+    assert part.better is None
+    assert not any(each.n for each in found.subsets)
+    assert found.headline is found.all_pairs
+
+
+def test_who_has_the_higher_section_score_is_never_significantly_worse() -> None:
+    # math-prm weighs as much as all code: few pairs of it outweigh many of code
+    a = np.repeat([1.0, 0.0, 1.0, 0.0], [40, 5, 100, 60])
+    b = np.repeat([0.0, 1.0, 1.0, 1.0], [40, 5, 100, 60])
+    names = ["math-prm"] * 45 + ["hep-go"] * 160
+    [found] = [part for part in duel(a, b, order_of(names), V1).sections if part.n]
+    assert found.only_a < found.only_b
+    assert (found.a or 0) > (found.b or 0)
+    assert found.better == "a"
+
+
+def test_one_problem_in_six_languages_is_no_six_proofs() -> None:
+    order = replace(order_of(["hep-go", "hep-js", "hep-rust"]), ids=["3856", "4184", "4348"])
+    apart = replace(order, ids=["3856", "4185", "4350"])
+    together, alone = (duel([1, 1, 1], [0, 0, 0], each, V1) for each in (order, apart))
+    assert (together.score.test.p, alone.score.test.p) == (1.0, 0.25)
+
+
+# Groups of models that no test tells from their leader.
+
+
+@pytest.fixture(scope="module")
+def real(shared_data: Path) -> RealOutcomes:
+    return read_real_outcomes(shared_data)
+
+
+def test_the_real_models_fall_into_11_groups(real: RealOutcomes) -> None:
+    found = tie_groups(real.matrix, real.groups)
+    assert len(found) == 11
+    assert [real.names[model] for model in found[0]] == [
+        "nicolinho/QRM-Gemma-2-27B",
+        "Skywork/Skywork-Reward-Llama-3.1-8B-v0.2",
+        "LxzGordon/URM-LLaMa-3.1-8B",
+        "Skywork/Skywork-Reward-Llama-3.1-8B",
+    ]
+    assert sorted(model for group in found for model in group) == list(range(66))
+
+
+def test_groups_are_what_every_pairs_test_says_after_holm(real: RealOutcomes) -> None:
+    matrix, groups = real.matrix[:14], real.groups.only(2)
+    scores = score_models(matrix, groups)
+    pairs = list(combinations(range(14), 2))
+    p = [paired_test(matrix[a], matrix[b], groups).p for a, b in pairs]
+    apart = dict(zip(pairs, multipletests(p, 0.05, "holm")[0], strict=True))
+    unplaced, expected = sorted(range(14), key=lambda model: -scores[model].round(12)), []
+    while unplaced:
+        leader = unplaced[0]
+        group = [x for x in unplaced if x == leader or not apart[min(leader, x), max(leader, x)]]
+        expected.append(tuple(group))
+        unplaced = [model for model in unplaced if model not in group]
+    assert list(tie_groups(matrix, groups)) == expected
+    assert 1 < len(expected) < 14
+
+
+@given(st.integers(0, 1000), st.lists(st.integers(0, 5), min_size=1, max_size=12))
+def test_equal_models_are_never_apart_and_each_has_one_place(seed: int, kind_of: list[int]) -> None:
+    values = [0.0, 0.5, 1 / 3, 1.0, np.nan]
+    kinds = np.random.default_rng(seed).choice(values, size=(6, 12))
+    outcomes = kinds[kind_of].repeat(3, axis=1)
+    groups = strata(np.arange(36) % 3, [1, 2, 3], [0, 0, 1], [1, 1], np.arange(36) // 2)
+    found = tie_groups(outcomes, groups)
+    scores = score_models(outcomes, groups).round(12)
+    placed = [model for group in found for model in group]
+    assert sorted(placed) == np.flatnonzero(~np.isnan(scores)).tolist()
+    numbers = group_numbers(found, len(outcomes))
+    for kind in set(kind_of):
+        assert len(set(numbers[np.array(kind_of) == kind].tolist())) == 1
+    for group in (*found, [group[0] for group in found]):
+        assert (np.diff(scores[list(group)]) <= 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("section", "n_models", "n_times"),
+    [("all", 20, 200), ("Chat", 10, 400), ("Reasoning", 20, 200)],
+)
+def test_equal_models_are_split_in_at_most_5_of_100_cases(
+    real: RealOutcomes, section: str, n_models: int, n_times: int
+) -> None:
+    """On the real pairs, as hard as the better half of the real models finds them, of models that
+    are alike on a prompt.
+    """
+    groups = real.groups if section == "all" else real.groups.only(list(SECTIONS).index(section))
+    better = real.matrix[real.matrix.mean(axis=1) > np.median(real.matrix.mean(axis=1))]
+    easy = logit(better.mean(axis=0).clip(0.02, 0.98))
+    generator = np.random.default_rng(n_models)
+    times = 0
+    for _ in range(n_times):
+        prompts = generator.normal(size=(n_models, real.clusters.max() + 1))[:, real.clusters]
+        wins = generator.random((n_models, len(easy))) < expit(easy + prompts)
+        times += len(tie_groups(wins.astype(float), groups)) > 1
+    assert times / n_times <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_times)
+
+
+def test_a_model_alone_is_a_group_and_no_model_is_none() -> None:
+    assert tie_groups([[1, 0]], one_stratum(2)) == ((0,),)
+    assert tie_groups(np.zeros((0, 2)), one_stratum(2)) == ()
+
+
+def test_holm_counts_the_tests_of_every_two_models() -> None:
+    # 6 to 0 is p = 0.03125: apart as the only test, not as one of three
+    better, worse = [1.0] * 20, [0.0] * 6 + [1.0] * 14
+    alone = tie_groups([better, worse], one_stratum(20))
+    both = tie_groups([better, worse, worse], one_stratum(20))
+    assert alone == ((0,), (1,))
+    assert both == ((0, 1, 2),)
+
+
+def test_who_is_not_like_the_leader_may_be_like_one_of_its_group() -> None:
+    steps: Any = [[0.0] * lost + [1.0] * (40 - lost) for lost in (0, 5, 10)]
+    found = tie_groups(steps, one_stratum(40))
+    assert found == ((0, 1), (2,))

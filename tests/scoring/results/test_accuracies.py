@@ -134,28 +134,29 @@ def test_what_else_lies_there_is_listed(tmp_path: Path) -> None:
 def test_of_two_files_of_a_model_the_fuller_is_taken_then_the_one_in_its_place(
     tmp_path: Path,
 ) -> None:
-    for name in ("a/copy.json", "org/model.json", "z.json"):
-        write(tmp_path, name, json.dumps(GOOD))
+    """Another benchmark and scores without a reference model do not compete."""
+    full = {**GOOD, "model": "org/full"}
+    for name, content in {
+        "a/copy.json": GOOD,
+        "a_ref_free.json": GOOD,
+        "b.json": {"model": "org/model", "Ties": 0.5},
+        "org/full.json": full,
+        "org/model.json": GOOD,
+        "x.json": {**full, "hep-go": 1},
+        "z.json": GOOD,
+    }.items():
+        write(tmp_path, name, json.dumps(content))
     results, left_out = read_aggregates(tmp_path)
-    assert [result.file for result in results] == ["eval-set/org/model.json"]
-    assert reasons(left_out)["eval-set/a/copy.json"] == (
-        "also of org/model; eval-set/org/model.json is taken, which lies where the name says"
-    )
-    write(tmp_path, "z.json", json.dumps({**GOOD, "hep-go": 1}))
-    results, left_out = read_aggregates(tmp_path)
-    assert [result.file for result in results] == ["eval-set/z.json"]
-    assert set(reasons(left_out)) == {"eval-set/a/copy.json", "eval-set/org/model.json"}
-
-
-def test_two_benchmarks_of_one_model_do_not_compete_nor_a_model_without_its_reference(
-    tmp_path: Path,
-) -> None:
-    write(tmp_path, "a.json", json.dumps(GOOD))
-    write(tmp_path, "a_ref_free.json", json.dumps(GOOD))
-    write(tmp_path, "b.json", json.dumps({"model": "org/model", "Ties": 0.5}))
-    results, left_out = read_aggregates(tmp_path)
-    assert [(result.model, result.benchmark) for result in results] == [
-        *(("org/model", "v1"), ("org/model_ref_free", "v1"), ("org/model", "v2")),
+    assert [(result.file, result.model, result.benchmark) for result in results] == [
+        ("eval-set/a_ref_free.json", "org/model_ref_free", "v1"),
+        ("eval-set/b.json", "org/model", "v2"),
+        ("eval-set/org/model.json", "org/model", "v1"),
+        ("eval-set/x.json", "org/full", "v1"),
     ]
-    assert left_out == []
+    in_its_place = "also of org/model; eval-set/org/model.json is taken, which lies where the name"
+    assert reasons(left_out) == {
+        "eval-set/a/copy.json": f"{in_its_place} says",
+        "eval-set/org/full.json": "also of org/full; eval-set/x.json is taken, which holds more",
+        "eval-set/z.json": f"{in_its_place} says",
+    }
     assert read_aggregates(tmp_path / "nowhere") == ([], [])

@@ -23,17 +23,11 @@ from tests.support.named_rows import by_sentence
 Read = Callable[..., PairResults]
 
 GOOD: dict[str, Any] = {
-    "model": "org/model",
-    "model_type": "Seq. Classifier",
-    "chat_template": "tulu",
-    "subset": ["a", "a", "b"],
-    "id": [1, 2, 1],
-    "results": [1, 0, 0],
-    "scores_chosen": [[1.5], [2.0], [0.25]],
-    "scores_rejected": [0.5, 2.0, 0.75],
-    "text_chosen": ["<user>p</user>c"] * 3,
-    "text_rejected": ["<user>p</user>r"] * 3,
-}
+    "model": "org/model", "model_type": "Seq. Classifier", "chat_template": "tulu",
+    "subset": ["a", "a", "b"], "id": [1, 2, 1], "results": [1, 0, 0],
+    "scores_chosen": [[1.5], [2.0], [0.25]], "scores_rejected": [0.5, 2.0, 0.75],
+    "text_chosen": ["<user>p</user>c"] * 3, "text_rejected": ["<user>p</user>r"] * 3,
+}  # fmt: skip
 
 
 @pytest.fixture
