@@ -111,11 +111,10 @@ def test_a_run_that_goes_on_counts_what_it_had_and_no_pack_of_another_plan(run: 
     list(run.record([PACKS[0], replace(PACKS[0], place=2)]))
     again, whole = Run.open(run.folder).resumed()
     assert (again.n_scored, again.tokens, whole) == (2, 13, {0})
-    list(again.record(pack for pack in PACKS if pack.place not in whole))
+    list(again.record(PACKS[1:]))
     ended = again.mark_ended("finished")
     assert (ended.n_scored, ended.tokens, ended.split_packs) == (4, 41, 1)
-    assert ended.started == run.started and ended.seconds >= again.seconds
-    assert run.rows() == ROWS
+    assert ended.started == run.started and run.rows() == ROWS
 
 
 def test_what_several_processes_scored_is_one_run_and_each_may_leave_a_torn_pack(run: Run) -> None:

@@ -26,12 +26,6 @@ class RealOutcomes:
     def groups(self) -> Strata:
         return v1_strata(self.subsets)
 
-    @property
-    def clusters(self) -> NDArray[np.intp]:
-        found = self.groups.clusters
-        assert found is not None
-        return found
-
 
 def v1_strata(subsets: Sequence[str]) -> Strata:
     """RewardBench's rule: counts as weights, but math-prm as all code; sections alike."""

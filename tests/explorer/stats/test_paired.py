@@ -348,12 +348,14 @@ def test_equal_models_are_split_in_at_most_5_of_100_cases(
     are alike on a prompt.
     """
     groups = real.groups if section == "all" else real.groups.only(list(SECTIONS).index(section))
+    clusters = real.groups.clusters
+    assert clusters is not None
     better = real.matrix[real.matrix.mean(axis=1) > np.median(real.matrix.mean(axis=1))]
     easy = logit(better.mean(axis=0).clip(0.02, 0.98))
     generator = np.random.default_rng(n_models)
     times = 0
     for _ in range(n_times):
-        prompts = generator.normal(size=(n_models, real.clusters.max() + 1))[:, real.clusters]
+        prompts = generator.normal(size=(n_models, clusters.max() + 1))[:, clusters]
         wins = generator.random((n_models, len(easy))) < expit(easy + prompts)
         times += len(tie_groups(wins.astype(float), groups)) > 1
     assert times / n_times <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_times)
