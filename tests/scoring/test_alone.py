@@ -47,11 +47,12 @@ def test_scoring_imports_what_docs_name_which_is_declared() -> None:
 def test_threads_wait_briefly_unless_the_owner_says_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for owners, spins in (
+    cases: list[tuple[dict[str, str], str | None]] = [
         ({"GOMP_SPINCOUNT": "7"}, "7"),
         ({"OMP_WAIT_POLICY": "active"}, None),
         ({}, scoring.SPINS),
-    ):
+    ]
+    for owners, spins in cases:
         with monkeypatch.context() as patch:
             patch.setattr(os, "environ", owners)
             scoring.wait_briefly()
