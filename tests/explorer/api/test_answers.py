@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,23 +10,19 @@ from typing import Any
 import pytest
 
 from explorer.api import scoring
-from explorer.api.results import PairEndpoints, compare_json, failures_json, hardest_json, pair_json
+from explorer.api.results import PairEndpoints, compare_json, failures_json, pair_json
 from explorer.api.running import RunEndpoints
 from explorer.api.scoring import ScoreEndpoints, requested_selection, selection_score_json
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.runs.cards import RunCard, change_card
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import selected_by_typed_keys
-from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
-from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
-from tests.support.beginning import baseline_run
 from tests.support.fields import CHOSEN, MODEL, small_field
 from tests.support.hostile import CELL
 from tests.support.stepping import stepwise
@@ -47,44 +42,32 @@ def test_keys_in_descriptions_are_of_pairs_that_everybody_has(demo: PairTable) -
 
 
 def test_failures_are_losses_and_ties_the_worst_or_else_the_most_surprising_first() -> None:
-    rows = plain(failures_json([small_field()], MODEL))["rows"]
-    assert [(each["key"], each["outcome"], each["margin"]) for each in rows] == [
-        ("hep-go:3", "loss", -3.5), ("hep-go:2", "loss", -0.5), ("donotanswer:7", "tie", 0.0),
-    ]  # fmt: skip
-    assert rows[0]["difficulty"] == 0  # both other models win it
-    assert failures_json([small_field()], MODEL, "donotanswer")["rows"] == rows[2:]
-    assert failures_json([small_field()], MODEL, limit=2)["rows"] == rows[:2]
-    rows = plain(failures_json([small_field()], "b"))["rows"]
-    told = [(each["key"], each["outcome"]) for each in rows]
-    assert told == [("hep-go:1", "loss"), ("donotanswer:4", "tie"), ("donotanswer:6", "loss")]
-    assert {each["margin"] for each in rows} == {None}
+    answers = [plain(failures_json([small_field()], model))["rows"] for model in (MODEL, "b")]
+    told = [[(each["key"], each["outcome"], each["margin"]) for each in rows] for rows in answers]
+    assert told == [
+        [("hep-go:3", "loss", -3.5), ("hep-go:2", "loss", -0.5), ("donotanswer:7", "tie", 0.0)],
+        [
+            ("hep-go:1", "loss", None),
+            ("donotanswer:4", "tie", None),
+            ("donotanswer:6", "loss", None),
+        ],
+    ]
 
 
-def test_two_models_are_compared_on_what_they_share_and_on_nothing_else() -> None:
-    field = small_field()
-    found = plain(compare_json([field], MODEL, "b"))
-    shared = {"both": 2, "only_a": 2, "only_b": 3, "neither": 0, "p_value": 0.5625}
-    assert {name: found[name] for name in shared} == shared
-    assert found["sections"].keys() == SECTIONS.keys()
-    reasoning = {
-        "both": 1, "only_a": 1, "only_b": 2, "neither": 0, "score_a": 0.5, "score_b": 0.75,
+def test_each_of_two_models_has_its_wins_and_its_score_under_its_own_name() -> None:
+    sections = plain(compare_json([small_field()], "b", MODEL))["sections"]
+    assert sections["Reasoning"] == {
+        "both": 1, "only_a": 2, "only_b": 1, "neither": 0, "score_a": 0.75, "score_b": 0.5,
         "p_value": 1.0,
     }  # fmt: skip
-    assert found["sections"]["Reasoning"] == reasoning
-    half = plain(compare_json([field], MODEL, "half"))
-    assert half["both"] + half["only_a"] + half["only_b"] + half["neither"] == 4
-    safety = compare_json([field], "b", MODEL)["sections"]["Safety"]
+    safety = sections["Safety"]
     assert (safety["both"], safety["only_a"], safety["only_b"]) == (1, 1, 1), "no win in counts"
     assert safety["score_a"] == pytest.approx(2.5 / 3), "a judge's tie is half a win in scores"
-    elsewhere = replace(field, matrix=replace(field.matrix, models=("x", "y", "z")))
-    with pytest.raises(KnownError, match="of different pairs"):
-        compare_json([field, elsewhere], MODEL, "x")
 
 
-def test_a_pair_has_its_texts_and_what_models_made_of_it_and_null_for_the_rest() -> None:
+def test_what_is_not_known_of_a_pair_is_null() -> None:
     found = plain(pair_json([small_field()], [], "donotanswer:4"))
     assert found["prompt"] == f"p4{CELL}" and found["rejected"] == CELL
-    assert (found["subset"], found["section"]) == ("donotanswer", "Safety")
     assert found["outcomes"] == [
         {"model": MODEL, "outcome": "win", "chosen_reward": CHOSEN[4], "rejected_reward": 0.5},
         {"model": "b", "outcome": "tie", "chosen_reward": None, "rejected_reward": None},
@@ -92,16 +75,6 @@ def test_a_pair_has_its_texts_and_what_models_made_of_it_and_null_for_the_rest()
     found = plain(pair_json([small_field(has_texts=False)], [], "hep-go:0"))
     assert found["prompt"] is found["chosen"] is found["rejected"] is None
     assert found["models"] == {"chosen": None, "rejected": None} and len(found["outcomes"]) == 3
-    found = plain(pair_json([], [small_table(row(id="9", chosen="unscored"))], "mine:9"))
-    assert (found["chosen"], found["outcomes"]) == ("unscored", [])
-
-
-def test_the_hardest_are_those_that_most_fail() -> None:
-    field = small_field()
-    rows = plain(hardest_json([field]))["rows"]
-    assert [each["key"] for each in rows] == ["hep-go:1", "hep-go:2", "hep-go:3"]
-    assert (rows[0]["failed"], rows[0]["known"], rows[0]["difficulty"]) == (1, 3, 1 / 3)
-    assert hardest_json([field], 1)["rows"] == rows[:1] and hardest_json([]) == {"rows": []}
 
 
 # Scoring
@@ -119,7 +92,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory, hub: Hub) -> Runs:
 def test_a_pair_has_its_rewards_and_what_they_rest_on(runs: Runs) -> None:
     pair = Pair("typed", "typed", "Say hi.", "Hello there!", "No.")
     found = scoring.pair_score_json(runs.rewards(WHO, LONGER, [pair]))
-    assert found["settings"].keys() > {"model", "computed", "versions"}
     assert "path" not in found["settings"], "a client would fetch it as a file"
     rewards = [found[name] for name in ("chosen_reward", "rejected_reward", "margin", "outcome")]
     assert rewards == [12.0, 3.0, 9.0, "win"]
@@ -135,14 +107,10 @@ def test_a_selection_streams_every_pair_once_and_ends_with_the_whole(
     first, *_, last = plain(told)
     assert (first["stage"], first["scored"], first["accuracy"]) == ("loading", 0, None)
     rows = [row for each in told[:-1] for row in each["rows"]]
-    total = 2 * len(demo.subset_counts)
-    assert len({row["key"] for row in rows}) == len(rows) == total == last["total"]
+    assert len({row["key"] for row in rows}) == len(rows) == 2 * len(demo.subset_counts)
     assert (last["stage"], last["message"], last["rows"]) == ("finished", "", rows)
-    assert last["accuracy"] == sum(row["outcome"] == "win" for row in rows) / total
-    low, high = last["interval"]
-    assert 0 <= low <= last["accuracy"] <= high <= 1
     counts = [each["scored"] for each in told]
-    assert counts == sorted(counts) and counts[-1] == total
+    assert counts == sorted(counts) and counts[-1] == last["total"] == len(rows)
 
 
 def test_keys_of_a_program_are_taken_as_they_are_and_pasted_ones_told_apart() -> None:
@@ -158,34 +126,21 @@ def test_keys_of_a_program_are_taken_as_they_are_and_pasted_ones_told_apart() ->
 
 
 def test_what_is_stopped_or_has_no_seconds_left_says_so(
-    demo: PairTable, runs: Runs, tmp_path: Path, hub: Hub
+    demo: PairTable, tmp_path: Path, hub: Hub
 ) -> None:
-    pairs = as_pairs(demo.arrow, range(100))
-
-    def cut() -> Iterator[Any]:
-        for told in stepwise(partial(runs.rewarding, WHO, LONGER, pairs)):
-            yield told
-            if not hasattr(told, "stage"):
-                return
-
-    *_, last = selection_score_json(cut(), 100)
-    assert (last["stage"], last["message"]) == ("stopped", scoring.STOPPED)
-    assert 0 < last["scored"] < 100
-    assert [each["stage"] for each in selection_score_json([], 40)] == ["stopped"]
-
+    [alone] = selection_score_json([], 40)
+    assert (alone["stage"], alone["message"]) == ("stopped", scoring.STOPPED)
     bounded = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-9), hub)
     who = Visitor(address="8.8.8.8")
     bounded.scorers.models.load(who, LONGER)
+    pairs = as_pairs(demo.arrow, range(100))
     stream = stepwise(partial(bounded.rewarding, who, LONGER, pairs))
-    *before, last = selection_score_json(stream, 100)
+    *_, last = selection_score_json(stream, 100)
     assert last["stage"] == "stopped" and 0 < last["scored"] < 100
     assert last["message"] == "You have used up your scoring time for this hour."
-    assert not any("message" in each for each in before)
 
 
 def test_models_say_what_the_owner_allows() -> None:
-    free = scoring.models_json(Settings(home=Path("unused")))
-    assert (free["models"], free["any"]) == (["demo", "random", "longer", "shorter"], True)
     pinned = "allenai/tulu-2-dpo-7b@main"
     named = Settings(home=Path("unused"), public=True, models=("org/a", "demo", pinned))
     allowed = replace(named, own_code=("org/a",), servers=("http://inner:8000/v1",))
@@ -195,22 +150,3 @@ def test_models_say_what_the_owner_allows() -> None:
     assert (bound["any"], bound["own_code"]) == (False, ["org/a"])
     assert bound["served_families"] == ["judge", "rater", "served"]
     assert "inner" not in json.dumps(bound)
-
-
-def test_runs_of_others_are_not_told(tmp_path: Path, demo: PairTable) -> None:
-    settings = Settings(home=tmp_path, public=True)
-    cards = [RunCard("user:ana", "mine"), RunCard("browser:1", "secret"), RunCard("", "nobody's")]
-    for card in (*cards, RunCard("user:ben", "shared", public=True)):
-        run = baseline_run(settings.runs, demo, 3)
-        change_card(run, lambda _, card=card: card)  # type: ignore[misc]
-    for owner, seen in (
-        ("", {"shared": False}),
-        ("browser:1", {"shared": False, "secret": True}),
-        ("user:ben", {"shared": True}),
-    ):
-        found = plain(scoring.runs_json(RunStore(settings), Visitor(owner)))
-        assert {run["title"]: run["own"] for run in found["runs"]} == seen
-        assert "user:" not in json.dumps(found) and "browser:" not in json.dumps(found)
-    [told] = found["runs"]
-    assert (told["id"], told["status"], told["scored"], told["total"]) == (run.id, "finished", 3, 3)
-    assert told["accuracy"] == [each.outcome for each in run.rows()].count("win") / 3

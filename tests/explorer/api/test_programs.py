@@ -122,7 +122,6 @@ def test_who_asks_first_has_results_read_and_measured(server: Server, demo: Pair
     until(lambda: not asked(server, "leaderboard")["measuring"])
     board = asked(server, "leaderboard")
     assert [row["model"] for row in board["rows"]] == ["org/a", NAMES[0], "org/b"]
-    assert [row["tie_group"] for row in board["rows"]] == [1, 2, 3]
     for row in board["rows"]:
         assert row["paired"] and row["interval"][0] <= row["score"] <= row["interval"][1]
     assert asked(server, "leaderboard", ties="loss") == board  # the former name of that rule
@@ -131,8 +130,6 @@ def test_who_asks_first_has_results_read_and_measured(server: Server, demo: Pair
 
 
 def test_pairs_are_found_by_filters_and_text_page_by_page(server: Server) -> None:
-    everything = asked(server, "search_pairs")
-    assert everything["total"] == everything["of"] == 188 and len(everything["rows"]) == 25
     asks = {"text": "sorry|can't", "regex": True, "where": "chosen", "sort": "-chosen"}
     asks |= {"filters": {"section": ["Safety"]}, "lengths": {"chosen.words": [20, None]}}
     total, rows = asked(server, "search_pairs", **asks)["total"], []
@@ -144,7 +141,6 @@ def test_pairs_are_found_by_filters_and_text_page_by_page(server: Server) -> Non
     assert all("sorry" in row["chosen"].lower() or "can't" in row["chosen"] for row in rows)
     lengths = [row["chosen_chars"] for row in rows]
     assert lengths == sorted(lengths, reverse=True)
-    assert asked(server, "search_pairs", page=9_000)["rows"] == []
 
 
 def test_a_journey_from_a_search_to_what_a_run_of_ones_own_fails(
@@ -182,6 +178,8 @@ def test_a_journey_from_a_search_to_what_a_run_of_ones_own_fails(
         said = refused(server, "failures", model=run["id"], secret=secret)
         assert "There are no per-pair results" in said
         assert run["id"] not in str(asked(server, "runs", secret=secret))
+    listed = {each["id"]: each for each in asked(server, "runs", **mine)["runs"]}
+    assert listed[run["id"]]["own"] and "browser:" not in str(listed), "nor who its owner is"
     stored = Run.open(home / "runs" / run["id"])
     assert stored.about["owner"] and started["secret"] not in str(stored.about)
     change_card(stored, lambda card: replace(card, public=True))
@@ -196,15 +194,6 @@ def test_the_seconds_of_a_program_are_counted_by_its_address(serve: Serve) -> No
         assert "Try again in" in refused(server, name, model="longer", **asks)
 
 
-def test_on_ones_own_machine_a_run_needs_no_secret(serve: Serve) -> None:
-    server = Server(serve().page.local_url)
-    started = asked(server, "start_run", model="longer", per_subset=1)
-    assert started["secret"] == ""
-    run = followed(server, has_ended, id=started["id"])["id"]
-    assert asked(server, "failures", model=run, limit=1)["rows"]
-
-
-SCORING = {"model": "demo", **TEXTS}
 NONSENSE: list[tuple[str, dict[str, Any], str]] = [
     ("search_pairs", {"text": "x" * 501}, "may have 500 characters"),
     ("search_pairs", {"filters": {NAMES[0]: ["a"]}}, "One can pick by section"),
@@ -214,12 +203,9 @@ NONSENSE: list[tuple[str, dict[str, Any], str]] = [
     ("start_run", {"model": "longer", "secret": "x" * 201}, "A secret is ASCII text"),
     ("run", {"id": "x", "action": "remove"}, "An action is one of look, stop, resume"),
     ("failures", {"model": "org/a", "section": "Gone"}, "A section is one of Chat"),
-    ("compare", {"model_a": NAMES[1], "model_b": "org/a"}, "no per-pair results"),
     ("leaderboard", {"ties": {"a": {}}}, "A tie is one of official, half, not dict"),
     ("hardest", {"limit": 3001}, "The limit is 3001; it must be"),
-    ("score_pair", {**SCORING, "model": "../x"}, "is not a model that can be used here"),
-    ("score_pair", {**SCORING, "chosen": "x" * 20_001}, "has 20,001 characters"),
-    ("score_pair", {**SCORING, "family": "served"}, "is not among the servers"),
+    ("score_pair", {"model": "demo", **TEXTS, "chosen": "x" * 20_001}, "has 20,001 characters"),
     ("score_selection", {"model": "longer", "keys": [NAMES[0]]}, "Not found among these pairs"),
 ]
 """Endpoint, what it is asked -> the sentence."""
