@@ -177,7 +177,6 @@ WRONG = ("x=1",) * MOST_DROPPED
 FITS = "note=" + "x" * (LONGEST_LINK - 5)
 LINKS: dict[str, tuple[str, Walk, tuple[str, ...]]] = {
     "a part each of several, each once": ("at=a&at=a&at=b", Walk(stops=("a", "b")), ()),
-    "a flag is set by 1 alone": ("no-dog=0", Walk(), ("no-dog=0",)),
     "nonsense is dropped and told": ("by=far&no-dog=1", Walk(dog=False), ("by=far",)),
     "what Gradio and Spaces write is not told": ("__theme=dark&logs=build&view=api", Walk(), ()),
     "more of one kind than there may be": (
@@ -196,7 +195,5 @@ def test_a_link_may_say_anything(query: str, state: Walk, dropped: tuple[str, ..
 
 
 def test_a_link_can_be_read_by_a_person_and_holds_no_default() -> None:
-    walk = Walk(stops=("a", "b"))
-    assert (walk.toggled("stops", "a"), walk.toggled("stops", "c")) == (("b",), ("a", "b", "c"))
     assert Walk("fast").href(pace="slow", dog=False) == "?tab=walk&no-dog=1"
     assert Walk(note="org/name@1: a&b").query_string == "note=org/name@1:+a%26b"

@@ -1,6 +1,7 @@
-"""Files that people take away: what each holds, and what its readers make of any text."""
+"""Files that people take away, for any reader to read, and files that they send."""
 
 import csv
+import json
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -19,6 +20,7 @@ from explorer.core.files import (
     whole,
     write_lines,
 )
+from explorer.core.uploads import private_files, uploaded_files
 from scoring.errors import KnownError
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -81,3 +83,41 @@ def test_a_file_is_whole_or_as_it_was_and_its_error_names_no_folder(tmp_path: Pa
         whole(tmp_path / "none" / "a.txt") as part,
     ):
         part.write_text("x")
+
+
+# Files that were sent.
+
+
+def test_a_file_that_two_visitors_sent_is_read_by_one_and_the_other_is_told(uploads: Path) -> None:
+    path = uploads / "0123" / "ours.csv"
+    path.parent.mkdir()
+    path.write_text("prompt")
+    assert uploaded_files(json.dumps([str(path), str(path)])) == [path, path]
+    with private_files([path, path]) as [file]:
+        assert (file.name, file.read_text()) == ("ours.csv", "prompt")
+        with pytest.raises(KnownError, match=r"^The uploaded file is gone\. Choose it again\.$"):
+            private_files([path]).__enter__()
+    assert not [*uploads.rglob("ours.csv")]
+
+
+def test_what_lies_elsewhere_is_refused(uploads: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("secret")
+    link = uploads / "link.csv"
+    link.symlink_to(secret)
+    around = f"{uploads}/../{tmp_path.name}/secret.csv"
+    sibling = uploads.with_name(f"{uploads.name}-too")
+    sibling.mkdir()
+    (sibling / "a.csv").write_text("secret")
+    good = uploads / "good.csv"
+    good.write_text("prompt")
+    no_paths = (f"{uploads}/{name}" for name in ("a\0b", "x" * 10**6, "x" * 300, "\ud800"))
+    for path in (secret, link, around, sibling / "a.csv", uploads, *no_paths):
+        with pytest.raises(KnownError, match="uploaded"):
+            uploaded_files(json.dumps([str(good), str(path)]))
+
+
+@pytest.mark.parametrize("sent", ["", "[]", "[5]", '{"path": "a"}', "[" * 10**5])
+def test_what_is_no_list_of_paths_is_refused(sent: str) -> None:
+    with pytest.raises(KnownError, match="uploaded"):
+        uploaded_files(sent)

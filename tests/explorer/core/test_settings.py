@@ -1,9 +1,12 @@
+"""Values that the owner of a server sets, and one of several that anybody may post."""
+
 from pathlib import Path
 
 import pytest
 
 from explorer.core import settings as settings_module
 from explorer.core.settings import DEMO_MODEL, DEMO_PAIRS, Settings, read_settings, with_home
+from explorer.core.validation import one_of
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits
 from scoring.models.finding import ModelPolicy
@@ -12,8 +15,6 @@ from scoring.pairs.opening import read_pairs
 SPACE = {"SPACE_ID": "me/space"}
 NONE: frozenset[str] = frozenset()
 FEW, OWN = Limits(10, 0.5), ["org/a", "org/b"]
-
-
 OAUTH = {
     "SYSTEM": "spaces",
     "OAUTH_CLIENT_ID": "id",
@@ -60,7 +61,6 @@ FIELDS: list[tuple[dict[str, str], str, object]] = [
     ({"EXPLORER_DEVICE": " CUDA:1 "}, "device", "cuda:1"),
     ({"GRADIO_SERVER_NAME": "GPU"}, "hosts", {"localhost", "127.0.0.1", "::1", "gpu"}),
     ({"GRADIO_SERVER_NAME": "0.0.0.0"}, "hosts", set()),
-    ({"GRADIO_SERVER_PORT": "8000"}, "server_port", 8000),
 ]
 
 
@@ -123,3 +123,11 @@ def test_settings_that_do_not_go_together_are_refused_and_no_secret_is_repeated(
     with pytest.raises(KnownError, match=words) as error:
         read_settings(environ)
     assert "hush" not in str(error.value)
+
+
+@pytest.mark.parametrize("value", [None, "A", ["a"], "x" * 10**6, float("nan"), 1, 1.0])
+def test_what_is_not_known_or_only_equals_it_is_refused(value: object) -> None:
+    assert one_of("A word", ("a", True), True) is True
+    with pytest.raises(KnownError, match="A word is one of a, True, not ") as refused:
+        one_of("A word", ("a", True), value)
+    assert len(str(refused.value)) < 120

@@ -1,9 +1,11 @@
 """Work in processes that may be ended: what comes of it, and of what a stranger does there."""
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from explorer.core.workers import Limit, Worker
 from scoring.errors import KnownError
 from scoring.limits import Step
 from scoring.models.memory import group_bytes
+from scoring.tasks import call
 from tests.conftest import is_running, until
 from tests.support import odd_tasks
 from tests.support.stepping import told_by
@@ -26,6 +29,7 @@ from tests.support.stepping import told_by
 ANY = Limit("Working")
 LITTLE = Limit("Working", 60, 300_000_000)
 AT_ONCE = replace(LITTLE, in_addresses=True)
+SLEEPS = (time.sleep, 4 * 3600.0)
 
 
 @contextmanager
@@ -43,8 +47,8 @@ def worker() -> Iterator[Worker]:
         yield worker
 
 
-def done_by(worker: Worker, task: Callable[..., Any], *given: Any, limit: Limit = ANY) -> Any:
-    return worker.run(task, *given, limit=limit)
+def done_by(worker: Worker, function: Callable[..., Any], *given: Any, limit: Limit = ANY) -> Any:
+    return worker.run(call, function, *given, limit=limit)
 
 
 def test_a_worker_tells_gives_returns_and_stays_from_task_to_task(worker: Worker) -> None:
@@ -53,15 +57,15 @@ def test_a_worker_tells_gives_returns_and_stays_from_task_to_task(worker: Worker
     assert result == 42 and Step("asking") in told
     _, told = told_by(lambda tell: worker.run(odd_tasks.counting, 3, limit=ANY, tell=tell))
     assert [each for each in told if each is not None] == [0, 1, 2]
-    pid = done_by(worker, odd_tasks.process)
-    assert pid == worker.pid == done_by(worker, odd_tasks.process) != os.getpid()
+    pid = done_by(worker, os.getpid)
+    assert pid == worker.pid == done_by(worker, os.getpid) != os.getpid()
     assert worker.resident_bytes() == group_bytes(pid) > 0
     worker.end()
     assert group_bytes(pid) == worker.resident_bytes() == 0
 
 
 def test_errors_for_a_person_come_as_they_are_and_others_as_a_sentence(worker: Worker) -> None:
-    first = done_by(worker, odd_tasks.process)
+    first = done_by(worker, os.getpid)
     for error, words in (
         (KnownError("It cannot be."), r"^It cannot be\.$"),
         (ZeroDivisionError(), "^Working failed because of a bug in this app"),
@@ -69,7 +73,7 @@ def test_errors_for_a_person_come_as_they_are_and_others_as_a_sentence(worker: W
     ):
         with pytest.raises(KnownError, match=words):
             done_by(worker, odd_tasks.raises, error)
-    assert done_by(worker, odd_tasks.process) == first
+    assert done_by(worker, os.getpid) == first
 
 
 NAMES = ("HF_TOKEN", "OAUTH_CLIENT_SECRET", "OPENAI_API_KEY", "DB_PASSWORD", "MY_KEY")
@@ -94,29 +98,29 @@ def test_whoever_leaves_between_two_values_keeps_the_worker_else_it_is_ended(
         pass
     pid = worker.pid
     stream.close()
-    assert pid is not None and done_by(worker, odd_tasks.process) == pid
-    stream = worker.stream(odd_tasks.sleeps, limit=ANY)
+    assert pid is not None and done_by(worker, os.getpid) == pid
+    stream = worker.stream(call, *SLEEPS, limit=ANY)
     next(stream)
     stream.close()
     assert not worker.is_alive()
     until(lambda: not is_running(pid))
-    assert done_by(worker, odd_tasks.doubled, 1) == 2
+    assert done_by(worker, abs, -1) == 1
 
 
 @pytest.mark.parametrize(
     ("task", "looks", "limit", "words"),
     [
-        (odd_tasks.sleeps, True, Limit("Working", 0.6), "took longer than the 1 s allowed"),
-        (odd_tasks.spins, True, Limit("Working", 0.6), "took longer than the 1 s allowed"),
-        (odd_tasks.sleeps, False, Limit("Working", 0.3, crowded=3), "took longer than"),
-        (odd_tasks.spins, False, Limit("Working", 0.3, crowded=1000), "took longer than"),
-        (odd_tasks.grows, True, LITTLE, "needed more than the 0.3 GB allowed"),
-        (odd_tasks.asks_for_much, True, AT_ONCE, "needed more than the 0.3 GB allowed"),
+        (SLEEPS, True, Limit("Working", 0.6), "took longer than the 1 s allowed"),
+        ((odd_tasks.spins,), True, Limit("Working", 0.6), "took longer than the 1 s allowed"),
+        (SLEEPS, False, Limit("Working", 0.3, crowded=3), "took longer than"),
+        ((odd_tasks.spins,), False, Limit("Working", 0.3, crowded=1000), "took longer than"),
+        ((odd_tasks.grows,), True, LITTLE, "needed more than the 0.3 GB allowed"),
+        ((format, 1, "2000000000d"), True, AT_ONCE, "needed more than the 0.3 GB allowed"),
     ],
 )
 def test_what_takes_too_much_is_ended_with_its_limit_told(
     worker: Worker,
-    task: Any,
+    task: tuple[Any, ...],
     looks: bool,
     limit: Limit,
     words: str,
@@ -128,8 +132,8 @@ def test_what_takes_too_much_is_ended_with_its_limit_told(
     if not looks:
         monkeypatch.setattr(workers, "_LOOK_SECONDS", 3600)
     with pytest.raises(KnownError, match=f"Working {words}"):
-        done_by(worker, task, limit=limit)
-    assert done_by(worker, odd_tasks.doubled, 1) == 2
+        done_by(worker, *task, limit=limit)
+    assert done_by(worker, abs, -1) == 1
 
 
 PROGRAM = """
@@ -169,22 +173,22 @@ def test_the_seconds_of_a_task_do_not_bind_the_next(
 ) -> None:
     """Of the clock, 1.6 s, nor of the processor, at most 1 s where there are two."""
     monkeypatch.setattr(workers, "_LOOK_SECONDS", 3600)
-    done_by(worker, odd_tasks.doubled, 1, limit=Limit("Working", 0.2, crowded=8))
+    done_by(worker, abs, -1, limit=Limit("Working", 0.2, crowded=8))
     pid = worker.pid
     done_by(worker, odd_tasks.spins_a_little, 1.7)
-    assert done_by(worker, odd_tasks.process) == pid
+    assert done_by(worker, os.getpid) == pid
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
 def test_all_together_keep_to_what_there_is_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     with closing_worker() as a, closing_worker() as b:
         for each in (a, b):
-            done_by(each, odd_tasks.process)
+            done_by(each, os.getpid)
         most = group_bytes(os.getpid()) + 400_000_000
         monkeypatch.setattr(workers, "MOST_BYTES", most)
         with ThreadPoolExecutor(2) as pool:
             grow = partial(done_by, limit=LITTLE)
-            grown = [pool.submit(grow, each, odd_tasks.grows_slowly) for each in (a, b)]
+            grown = [pool.submit(grow, each, odd_tasks.grows, 0.01) for each in (a, b)]
     told = [str(each.exception()) for each in grown]
     together = f"everything running here needed more than {most / 1e9:.1f}".removesuffix(".0")
     assert sum(f"{together} GB" in each for each in told) == 1
@@ -193,15 +197,15 @@ def test_all_together_keep_to_what_there_is_for_them(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("task", "reason"),
-    [(odd_tasks.crashes, r"\(SIGSEGV\)"), (odd_tasks.sends_a_broken_value, "")],
+    [((ctypes.string_at, 0), r"\(SIGSEGV\)"), ((odd_tasks.sends_a_broken_value,), "")],
 )
 def test_a_worker_that_dies_is_told_and_another_is_there(
-    worker: Worker, task: Any, reason: str, caplog: pytest.LogCaptureFixture
+    worker: Worker, task: tuple[Any, ...], reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(KnownError, match=f"Working crashed {reason}"):
-        done_by(worker, task)
+        done_by(worker, *task)
     assert "a worker ended (Working)" in caplog.text
-    assert done_by(worker, odd_tasks.doubled, 1) == 2
+    assert done_by(worker, abs, -1) == 1
 
 
 FUNCTIONS = [
@@ -236,5 +240,5 @@ def test_processes_that_a_worker_began_end_with_it(worker: Worker, end: str) -> 
         os.kill(worker.pid, signal.SIGKILL)
     else:
         with pytest.raises(KnownError, match="took longer"):
-            done_by(worker, odd_tasks.sleeps, limit=Limit("Working", 0.6))
+            done_by(worker, *SLEEPS, limit=Limit("Working", 0.6))
     until(lambda: not is_running(child))
