@@ -3,13 +3,16 @@
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from scoring.spec import ScoredPack
 from tests.conftest import PATIENCE
-from tests.support import held_scoring
 
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(
@@ -48,9 +51,6 @@ class Fork:
     def returncode(self) -> int | None:
         return self._process.exitcode
 
-    def poll(self) -> int | None:
-        return self._process.exitcode
-
     def send_signal(self, number: signal.Signals) -> None:
         assert self._process.pid is not None
         os.kill(self._process.pid, number)
@@ -81,4 +81,20 @@ def command_line(
     *given: str | Path, packs: int = 10**6, environ: Mapping[str, str] | None = None
 ) -> Fork:
     """`python -m scoring`, but for its start. packs: after which it waits to be stopped."""
-    return Fork(held_scoring.main, [str(each) for each in given], packs, environ=environ)
+    return Fork(_score_and_wait, [str(each) for each in given], packs, environ=environ)
+
+
+def _score_and_wait(given: list[str], packs: int) -> int:
+    """The command line's exit code."""
+    from scoring.__main__ import main
+    from scoring.run import score
+
+    def held(*of: Any, **more: Any) -> Iterator[ScoredPack]:
+        for place, pack in enumerate(score(*of, **more)):
+            if place == packs:
+                time.sleep(4 * 3600.0)
+            yield pack
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scoring.run.score", held)
+        return main(given)
