@@ -4,22 +4,19 @@ import os
 import pickle
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 from scoring.limits import OnProgress, Step
 
 
-def doubled(tell: OnProgress, number: int) -> int:
+def counting(tell: OnProgress, end: int) -> Generator[int, None, int]:
     tell(Step("asking"))
-    return 2 * number
-
-
-def counting(_: OnProgress, end: int) -> Iterator[int]:
     for number in range(end):
         Path("/dev/null").touch()
         yield number
+    return end
 
 
 def variables() -> dict[str, str]:
@@ -67,10 +64,6 @@ def grows(pause: float = 0.0) -> None:
 class Broken:
     def __reduce__(self) -> Any:
         return Step, ()  # which needs to be told what is being done
-
-
-def sends_a_broken_value() -> Any:
-    return Broken()
 
 
 def sends_a_call(module: str, name: str) -> None:

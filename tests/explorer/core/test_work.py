@@ -30,17 +30,6 @@ def test_work_ends_with_who_listens_to_its_steps() -> None:
     assert ended.wait(PATIENCE)
 
 
-def test_what_the_work_raises_is_raised_after_its_steps() -> None:
-    def work(tell: OnProgress) -> None:
-        tell(Step("asking"))
-        raise SystemExit(3)
-
-    stream = streamed(work)
-    assert next(stream) == Step("asking")
-    with pytest.raises(SystemExit):
-        next(stream)
-
-
 def endless(begun: list[int], tell: Callable[[int], None]) -> str:
     begun.append(1)
     while not threading.Event().wait(0.01):
@@ -48,32 +37,20 @@ def endless(begun: list[int], tell: Callable[[int], None]) -> str:
     return "never"
 
 
-def test_what_goes_on_is_begun_once_and_ends_when_it_is_stopped() -> None:
-    jobs, begun = Jobs[int, str](), list[int]()
+def test_what_goes_on_is_begun_once_beside_few_others_and_ends_when_it_is_stopped() -> None:
+    jobs, begun = Jobs[int, str](most_at_once=2), list[int]()
     assert jobs.begin("a", partial(endless, begun)) is not None
     assert jobs.begin("a", partial(endless, begun)) is None
+    jobs.begin("b", partial(endless, []))
+    with pytest.raises(KnownError, match="busy"):
+        jobs.begin("one more", partial(endless, []))
     job = jobs.of("a")
     assert job is not None
     until(lambda: job.step == 1)
     jobs.stop("a")
+    jobs.stop("b")
     until(lambda: job.is_over)
     assert (job.result, job.refused, begun) == (None, "", [1])
-
-
-def test_no_more_goes_on_at_once_than_a_server_bears() -> None:
-    jobs = Jobs[int, str](most_at_once=2)
-    for number in range(2):
-        jobs.begin(number, partial(endless, []))
-    with pytest.raises(KnownError, match="busy"):
-        jobs.begin("one more", partial(endless, []))
-    for number in range(2):
-        jobs.stop(number)
-
-
-def test_the_oldest_session_is_forgotten_and_no_other() -> None:
-    latest = Latest(most=2)
-    numbers = {session: latest.ask(session) for session in "abc"}
-    assert [session for session in "abc" if latest.is_last(session, numbers[session])] == ["b", "c"]
 
 
 def test_a_question_waits_for_the_one_before_and_is_dropped_for_a_newer_one() -> None:

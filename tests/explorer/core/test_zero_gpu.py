@@ -19,7 +19,6 @@ import spaces
 before = sorted({"torch", "gradio", "transformers"} & spaces.BEFORE)
 
 import json, sys
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -53,8 +52,8 @@ pairs = as_pairs(table.arrow, few.rows[:3].tolist())
 
 def told(runs, order):
     *_, last = stepwise(partial(runs.start, who, order, few))
-    rows = sorted((asdict(row) for row in last.run.rows()), key=lambda row: row["key"])
-    return [last.stage, rows, asdict(last.run.facts), last.run.plan()[0]]
+    rows = sorted(last.run.rows(), key=lambda row: row.key)
+    return [last.stage, rows, last.run.facts, last.run.plan()[0]]
 
 found = {"before": before, "same": told(there, order) == told(here, order)}
 found["few"] = there.rewards(who, order, pairs, only_warm=True) == here.rewards(who, order, pairs)
