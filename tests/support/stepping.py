@@ -41,14 +41,13 @@ def stepwise(work: Callable[[Any], object]) -> Generator[Any, None, Any]:
     while step := steps.get():
         try:
             yield step[0]
-        except (GeneratorExit, Stopped) as left:
+        except Stopped:
             goes_on.put(False)
-            while step := steps.get():
+        except GeneratorExit:
+            goes_on.put(False)
+            while steps.get():
                 goes_on.put(False)
-                if isinstance(left, Stopped):
-                    yield step[0]
-            if isinstance(left, GeneratorExit):
-                raise
-            break
-        goes_on.put(True)
+            raise
+        else:
+            goes_on.put(True)
     return None if isinstance(result.exception(), Stopped) else result.result()

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scoring.models.loading
 from explorer.core import fetching, workers
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.data.table import PairTable
 from explorer.runs import gpu_calls
 from explorer.runs import models as limits
-from explorer.runs.gpu_calls import CALL_SECONDS, START_SECONDS, PlacedModel, packs_seconds, place
+from explorer.runs.gpu_calls import PlacedModel, place
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
@@ -27,8 +26,6 @@ from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.pairs.opening import as_pairs
-from scoring.run import make_job
 from scoring.spec import Pair, RunSettings, ScoredPair
 from tests.support.hub_server import HubServer, Repo, served_hub
 from tests.support.stepping import stepwise, told_by
@@ -54,10 +51,6 @@ def loaded(models: ModelStore, order: ModelOrder = DEMO) -> WarmModel:
     return model
 
 
-def pid_of(models: ModelStore) -> int | None:
-    return models._worker.pid
-
-
 def rewards(model: WarmModel) -> list[ScoredPair]:
     ready = model.ready(PAIRS, RunSettings())
     return [row for pack in model.packs(ready.plan) if pack for row in pack.rows]
@@ -66,33 +59,29 @@ def rewards(model: WarmModel) -> list[ScoredPair]:
 def test_a_model_is_loaded_once_for_runs_of_any_seed_until_another_takes_its_place(
     models: ModelStore,
 ) -> None:
-    first, pid = rewards(loaded(models)), pid_of(models)
+    first, pid = rewards(loaded(models)), models._worker.pid
     assert rewards(loaded(models)) == first and models.is_warm(ME, DEMO)
     loaded(models, replace(DEMO, settings=RunSettings(seed=7)))
-    assert pid_of(models) == pid is not None
+    assert models._worker.pid == pid is not None
     for other in (replace(DEMO, settings=RunSettings(max_length=50)), ModelOrder("longer")):
-        before = pid_of(models)
+        before = models._worker.pid
         loaded(models, other)
-        assert pid_of(models) != before, "its memory is free"
+        assert models._worker.pid != before, "its memory is free"
         assert models.is_warm(ME, other) and not models.is_warm(ME, DEMO)
 
 
 def test_a_loading_that_is_left_or_fails_leaves_nothing_in_memory_and_room_for_the_next(
-    models: ModelStore, tmp_path: Path
+    models: ModelStore,
 ) -> None:
     stream = stepwise(partial(models.load, ME, DEMO))
     next(step for step in stream if step.total)  # its weights are being read
     stream.close()
-    assert pid_of(models) is None and not models.is_warm(ME, DEMO)
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    for path in DEMO_MODEL.iterdir():
-        (broken / path.name).write_bytes(path.read_bytes()[:100_000])
-    with pytest.raises(KnownError, match="could not be loaded"):
-        loaded(models, ModelOrder(str(broken)))
-    assert pid_of(models) is None
+    assert models._worker.pid is None and not models.is_warm(ME, DEMO)
+    with pytest.raises(KnownError, match="template"):
+        loaded(models, replace(DEMO, settings=RunSettings(chat_template="no such template")))
+    assert models._worker.pid is None
     model = loaded(models)
-    expected, pid, ready = rewards(model), pid_of(models), model.ready(PAIRS, RunSettings())
+    expected, pid, ready = rewards(model), models._worker.pid, model.ready(PAIRS, RunSettings())
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(KnownError, match=r"Scoring crashed|No model is"):
@@ -180,8 +169,6 @@ def test_a_visitors_token_is_sent_for_their_own_model_and_left_nowhere(
 def test_what_is_placed_is_scored_with_as_it_is_and_a_baseline_needs_no_gpu(
     tmp_path: Path, hub: Hub, demo: PairTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few_pairs = dict.fromkeys(("cpu", "cuda", "mps"), 1024)
-    monkeypatch.setattr(scoring.models.loading, "_MOST", few_pairs)
     for name in ("_MODELS", "_TRAITS", "_OPENED"):
         monkeypatch.setattr(gpu_calls, name, {})
     place(Settings(home=Path("unused"), zero_gpu=True, models=("longer",)), hub)
@@ -197,9 +184,6 @@ def test_what_is_placed_is_scored_with_as_it_is_and_a_baseline_needs_no_gpu(
     there = Runs(Settings(home=tmp_path, zero_gpu=True, models=("demo",)), hub)
     last: Any = [*stepwise(partial(there.start, Visitor(), ModelOrder("longer"), few))][-1]
     assert (last.stage, last.run.facts.family) == ("finished", "longer")
-    job = make_job(as_pairs(demo.arrow, few.rows.tolist()), PlacedModel(DEMO), 0)
-    nothing = packs_seconds("demo", job, frozenset(range(len(job.plan))))
-    assert nothing == START_SECONDS < packs_seconds("demo", job, frozenset()) < CALL_SECONDS
 
 
 # Models of strangers that take time, memory or the process: each ends in one sentence.

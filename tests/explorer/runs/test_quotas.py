@@ -1,6 +1,5 @@
 """Who scores when: in turn before the device, and for so many seconds of an hour."""
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,7 +22,6 @@ from explorer.runs.visitors import Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
-from scoring.spec import Pair
 from tests.conftest import PATIENCE
 from tests.support.beginning import small_packs
 from tests.support.stepping import stepwise
@@ -36,17 +34,16 @@ ORDER = small_packs(ModelOrder("demo"), 1024)
 
 
 def test_the_first_is_served_and_the_next_hears_at_once_that_it_is_their_turn() -> None:
-    queue, heard = Queue(), threading.Event()
-    with queue.join("a") as first:
-        second, third = queue.join("b"), queue.join("c")
-        assert first.wait(0) and not second.wait(0)
-        assert (second.ahead(), third.ahead()) == ((1, None), (2, None))
-        first.seconds = 4.0
-        assert (second.ahead(), third.ahead()) == ((1, 4.0), (2, None))
-        thread = threading.Thread(target=lambda: heard.set() if second.wait(PATIENCE) else None)
-        thread.start()
-    thread.join(PATIENCE)
-    assert heard.is_set() and second.ahead()[0] == 0 and not third.wait(0)
+    queue = Queue()
+    with ThreadPoolExecutor(1) as pool:
+        with queue.join("a") as first:
+            second, third = queue.join("b"), queue.join("c")
+            assert first.wait(0) and not second.wait(0)
+            assert (second.ahead(), third.ahead()) == ((1, None), (2, None))
+            first.seconds = 4.0
+            assert (second.ahead(), third.ahead()) == ((1, 4.0), (2, None))
+            heard = pool.submit(second.wait, PATIENCE)
+        assert heard.result() and second.ahead()[0] == 0 and not third.wait(0)
 
 
 def test_nobody_fills_the_line_alone() -> None:
@@ -113,6 +110,14 @@ def test_who_forgets_who_they_are_meets_the_limit_of_their_address(address: str)
     quotas.check(replace(ANA, address=address))
 
 
+def test_where_signing_in_is_required_nobody_else_scores() -> None:
+    quotas = Quotas(replace(PUBLIC, space="a/b", sign_in="required"))
+    quotas.check(ANA)
+    for who in (BROWSER, PASSER):
+        with pytest.raises(KnownError, match="people who signed in"):
+            quotas.check(who)
+
+
 @pytest.fixture
 def few(demo: PairTable) -> Selection:
     return Selection(demo, np.arange(40), "some")
@@ -121,13 +126,6 @@ def few(demo: PairTable) -> Selection:
 def started(runs: Runs, who: Visitor, few: Selection, order: ModelOrder = ORDER) -> Any:
     """What a run says last."""
     return [*stepwise(partial(runs.start, who, order, few))][-1]
-
-
-WAYS: dict[str, Callable[[Runs, Visitor, list[Pair]], Any]] = {
-    "a few pairs": lambda runs, who, pairs: runs.rewards(who, ORDER, pairs),
-    "a stream": lambda runs, who, pairs: [*stepwise(partial(runs.rewarding, who, ORDER, pairs))],
-    "token rewards": lambda runs, who, pairs: runs.token_rewards(who, ORDER, pairs[0], print),
-}
 
 
 def test_whatever_scores_and_loads_spends_seconds_and_ends_where_they_are_used_up(
@@ -148,13 +146,18 @@ def test_whatever_scores_and_loads_spends_seconds_and_ends_where_they_are_used_u
     ):
         with pytest.raises(KnownError, match="Try again in 60 minutes"):
             spent()
-    for name, scored in WAYS.items():
+    ways: dict[str, Callable[[Visitor], Any]] = {
+        "a few pairs": lambda who: runs.rewards(who, ORDER, pairs),
+        "a stream": lambda who: [*stepwise(partial(runs.rewarding, who, ORDER, pairs))],
+        "token rewards": lambda who: runs.token_rewards(who, ORDER, pairs[0], print),
+    }
+    for name, scored in ways.items():
         who = replace(ANA, owner=f"user:{name}")
         runs.scorers.models.load(who, ORDER)
-        scored(runs, who, pairs)
+        scored(who)
         assert quotas.left(who) == 0, name
         with pytest.raises(KnownError, match="Try again in"):
-            scored(runs, who, pairs)
+            scored(who)
 
 
 def test_a_run_of_no_work_and_one_that_fails_are_counted_too(
@@ -167,16 +170,3 @@ def test_a_run_of_no_work_and_one_that_fails_are_counted_too(
     with pytest.raises(KnownError, match="not on this machine"):
         started(runs, other, few, ModelOrder("org/missing"))
     assert [runs.scorers.quotas.left(who) for who in (ANA, other)] == [40, 40]
-
-
-def test_where_signing_in_is_required_nobody_else_scores(
-    home: Path, hub: Hub, few: Selection
-) -> None:
-    runs = Runs(Settings(home=home, public=True, space="a/b", sign_in="required"), hub)
-    pairs = as_pairs(few.table.arrow, few.rows[:2].tolist())
-    assert runs.rewards(ANA, ModelOrder("longer"), pairs).scored
-    for who in (BROWSER, PASSER):
-        with pytest.raises(KnownError, match="people who signed in"):
-            runs.rewards(who, ORDER, pairs)
-        with pytest.raises(KnownError, match="people who signed in"):
-            started(runs, who, few)

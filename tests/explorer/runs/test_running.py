@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.core.settings import DEMO_MODEL, Settings
+from explorer.core.settings import Settings
 from explorer.data.table import PairTable, Rows
 from explorer.runs.cards import RunCard, card_of, change_card
 from explorer.runs.live import LiveRun, LiveRuns, Work
@@ -121,21 +121,8 @@ def test_a_stopped_run_ends_after_its_pack_is_kept_and_frees_the_device(
     assert list(begin(3))[-1].stage == "finished"
 
 
-def test_a_stopped_run_goes_on_to_what_an_unbroken_one_gives(
-    runs: Runs, begin: Begin, demo: PairTable, half: Run
-) -> None:
-    before = len(half.rows())
-    stream = stepwise(partial(runs.resume, Visitor(session="you"), half.id, lambda _: demo))
-    assert len(first_pack(stream).scored) == before
-    *_, last = stream
-    assert (last.stage, last.scored) == ("finished", list(begin(20))[-1].scored)
-    assert run_of(last).id == half.id and len(Run.open(half.folder).rows()) == 20
-    with pytest.raises(KnownError, match="is finished"):
-        runs.resume(Visitor(), half.id, lambda _: demo, print)
-
-
-def test_the_same_run_cannot_go_on_twice_at_once_nor_by_another_server(
-    runs: Runs, hub: Hub, demo: PairTable, half: Run
+def test_a_stopped_run_goes_on_and_not_twice_at_once_nor_by_another_server(
+    runs: Runs, hub: Hub, begin: Begin, demo: PairTable, half: Run
 ) -> None:
     other = Runs(Settings(home=runs.store.folder.parent), hub)
     stream = stepwise(partial(runs.resume, Visitor(session="a"), half.id, lambda _: demo))
@@ -146,36 +133,33 @@ def test_the_same_run_cannot_go_on_twice_at_once_nor_by_another_server(
             each.resume(Visitor(session="b"), half.id, lambda _: demo, print)
         with pytest.raises(KnownError, match="under way already"):
             each.store.delete(half.id, Visitor())
-    assert list(stream)[-1].stage == "finished"
+    last = list(stream)[-1]
+    assert (last.stage, last.scored) == ("finished", list(begin(20))[-1].scored), "as unbroken"
+    with pytest.raises(KnownError, match="is finished"):
+        runs.resume(Visitor(), half.id, lambda _: demo, print)
     other.store.delete(half.id, Visitor())
     assert not half.folder.exists()
 
 
-def test_a_run_of_a_model_that_changed_does_not_go_on(
+def test_a_run_of_another_model_or_of_none_that_is_known_does_not_go_on(
     runs: Runs, demo: PairTable, half: Run
 ) -> None:
-    for card, words in (
-        (replace(card_of(half), order=ModelOrder("longer")), "another one: its model is 'demo'"),
-        (RunCard(), "cannot go on here"),
-    ):
+    another = replace(card_of(half), order=ModelOrder("longer"))
+    for card, words in ((another, "its model is 'demo'"), (RunCard(), "cannot go on here")):
         change_card(half, lambda _, card=card: card)  # type: ignore[misc]
         with pytest.raises(KnownError, match=words):
             told_by(partial(runs.resume, Visitor(), half.id, lambda _: demo))
-
-
-REFUSED = (
-    (3, "org/name", "org/name is not on this machine, and the network is switched off"),
-    (0, "longer", "No pairs are selected"),
-    (4, "longer", "may have 3 pairs here, and 4 are selected"),
-)
-"""Pairs, model, what is told."""
 
 
 def test_no_model_and_too_few_or_too_many_pairs_are_refused_before_anything_is_scored(
     tmp_path: Path, hub: Hub, begin: Begin
 ) -> None:
     runs = Runs(Settings(home=tmp_path, max_pairs=3), hub)
-    for n, model, words in REFUSED:
+    for n, model, words in (
+        (3, "org/name", "org/name is not on this machine, and the network is switched off"),
+        (0, "longer", "No pairs are selected"),
+        (4, "longer", "may have 3 pairs here, and 4 are selected"),
+    ):
         with pytest.raises(KnownError, match=words):
             list(begin(n, model, runs))
     assert list(tmp_path.iterdir()) == []
@@ -187,12 +171,10 @@ def test_no_model_and_too_few_or_too_many_pairs_are_refused_before_anything_is_s
             list(begin(3, "longer", unwritten))
 
 
-def test_on_a_space_no_folder_is_read_and_nobody_scores_before_they_are_known(
-    tmp_path: Path, hub: Hub, begin: Begin, demo: PairTable, rows: Rows
+def test_on_a_space_nobody_scores_before_they_are_known(
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
 ) -> None:
     public = Runs(Settings(home=tmp_path, public=True), hub)
-    with pytest.raises(KnownError, match="give a Hub id such as org/name, or demo"):
-        list(begin(3, str(DEMO_MODEL), public))
     order, three = ModelOrder("longer"), Selection(demo, rows[:3], "")
     for who in (Visitor(), Visitor("browser:me"), Visitor(session="page")):
         with pytest.raises(KnownError, match="still loading"):
@@ -264,14 +246,6 @@ def test_a_run_goes_on_whoever_looks_and_is_its_owners_on_every_page(tmp_path: P
     lets.release()
     assert last_of(run).stage == "finished"
     assert live.of(ME) == [] and live.get(ME, run.id) is run
-    for error in (KnownError("No such model."), ZeroDivisionError()):
-
-        def fails(_: Follow, error: Exception = error) -> None:
-            raise error
-
-        last = last_of(live.begin(ME, "demo", fails))
-        assert last.stage == "refused"
-        assert (str(error) or "This is a bug in the app") in last.message
 
 
 def scored_pairs() -> set[int]:
@@ -284,8 +258,7 @@ def test_a_server_holds_no_pairs_of_a_run_that_ended_and_takes_none_when_it_ends
     tmp_path: Path, hub: Hub, demo: PairTable
 ) -> None:
     runs, before = Runs(Settings(home=tmp_path), hub), scored_pairs()
-    few = Selection(demo, np.arange(188), "all")
-    work = partial(runs.start, ME, ModelOrder.of({"model": "longer"}), few)
+    work = partial(runs.start, ME, ModelOrder("longer"), Selection(demo, np.arange(188), "all"))
     last = last_of(runs.live.begin(ME, "longer", work))
     assert last.stage == "finished" and last.run is not None and last.scored == ()
     until(lambda: scored_pairs() <= before)
