@@ -122,6 +122,7 @@ def test_every_answer_is_as_described(visitor: Visitor, server: Server, home: Pa
         "run": ended,
     }
     assert {*(home / "runs").iterdir()} == kept, "of what is scored without a run nothing is kept"
+    assert "path" not in answers["score_pair"]["settings"], "a client would fetch it as a file"
     public = {fn.api_name: fn.fn for fn in visitor.page.fns.values() if fn.api_name in answers}
     assert public.keys() == answers.keys()
     for name, answer in answers.items():
