@@ -1,6 +1,7 @@
 """Packed tokens attend as each side alone would."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.engine import attention
-from scoring.engine.attention import Pack, Segment, write_pack
+from scoring.engine.attention import write_pack
 from scoring.engine.formatting import Prepared, TokenSequence, joined_pairs
 from scoring.spec import Pair
 from tests.gpu import emulated
@@ -20,79 +21,41 @@ PAIR = Pair("s:1", "s", "p", "c", "r")
 HEADS, DIM = 4, 8
 
 
-def pair_of(
-    chosen: tuple[int, ...], rejected: tuple[int, ...], starts: tuple[int, int] = (0, 0)
-) -> Prepared:
-    first, second = starts
-    sides = [TokenSequence(chosen, start=first), TokenSequence(rejected, start=second)]
-    return joined_pairs([PAIR], sides)[0]
+def pair_of(chosen: TokenSequence, rejected: TokenSequence) -> Prepared:
+    return joined_pairs([PAIR], [chosen, rejected])[0]
 
 
 @st.composite
 def prepared_pairs(draw: st.DrawFn) -> Prepared:
     """Few different tokens, so that prefixes, equal pairs and short tails all turn up."""
     tokens = st.lists(st.integers(0, 3), max_size=6)
-    start = tuple(draw(tokens))
+    beginning = tuple(draw(tokens))
     sides = []
-    for first in draw(st.sampled_from([(0, 0), (1, 1), (0, 1), (1, 0)])):
-        ids = (*start, *draw(tokens), draw(st.integers(0, 3)))
-        tail = draw(st.integers(1, len(ids)))
-        sides.append(TokenSequence(ids, start=first, tail=tail))
-    return joined_pairs([PAIR], sides)[0]
-
-
-def sides_of(pair: Prepared) -> list[list[tuple[int, int]]]:
-    """Each side as the (token, position) pairs that a model is to see."""
-    return [
-        [(token, side.start + place) for place, token in enumerate(side.ids)] for side in pair.sides
-    ]
-
-
-def written(pack: Pack) -> list[tuple[int, int]]:
-    return list(zip(pack.ids.tolist(), pack.positions.tolist(), strict=True))
-
-
-def key_places(segment: Segment) -> list[int]:
-    return [*range(segment.shared, segment.shared_end), *range(segment.begin, segment.end)]
-
-
-def owners(pairs: list[Prepared]) -> list[list[tuple[int, int]]]:
-    """The side that each segment holds, in the order in which segments are written."""
-    found = []
-    for pair in pairs:
-        chosen, rejected = sides_of(pair)
-        found += [chosen] if pair.shared == len(pair.rejected.ids) else [chosen, rejected]
-    return found
+    for start in draw(st.sampled_from([(0, 0), (1, 1), (0, 1), (1, 0)])):
+        ids = (*beginning, *draw(tokens), draw(st.integers(0, 3)))
+        sides.append(TokenSequence(ids, start=start, tail=draw(st.integers(1, len(ids)))))
+    return pair_of(*sides)
 
 
 @given(st.lists(prepared_pairs(), min_size=1, max_size=5))
-def test_every_token_is_written_once_and_sees_its_own_side_up_to_itself(
+def test_every_token_is_written_once_at_its_place_and_each_side_is_read_at_its_tail(
     pairs: list[Prepared],
 ) -> None:
     pack = write_pack(pairs, CPU, variable_length=False)
-    tokens, segments = written(pack), pack.arguments["segments"].segments
-    assert len(tokens) == sum(pair.cost for pair in pairs)
-    expected, within = [], []
-    first = 0
+    written: list[tuple[int, int]] = []
+    read: list[int] = []
     for pair in pairs:
-        for side, tail in zip(sides_of(pair), (pair.chosen.tail, pair.rejected.tail), strict=True):
-            expected += side[-tail:]
-            within += [range(first, first + pair.cost)] * tail
-        first += pair.cost
-    tails = pack.tails.tolist()
-    assert [tokens[tail] for tail in tails] == expected
-    assert all(tail in places for tail, places in zip(tails, within, strict=True))
-    assert [place for each in segments for place in range(each.begin, each.end)] == list(
-        range(len(tokens))
-    )
-    for segment, side in zip(segments, owners(pairs), strict=True):
-        keys = key_places(segment)
-        assert [tokens[place] for place in keys] == side
-        # Queries are the last of the keys, so what causality shows them is what comes before.
-        assert keys[segment.begin - segment.end :] == list(range(segment.begin, segment.end))
-    for tail in tails:  # among the queries that matter in the last layer
-        (segment,) = [each for each in segments if each.begin <= tail < each.end]
-        assert segment.begin <= segment.read <= tail
+        first = len(written)
+        chosen, rejected = (
+            [(token, side.start + place) for place, token in enumerate(side.ids)]
+            for side in pair.sides
+        )
+        written += [*chosen, *rejected[pair.shared :]]
+        places = range(first, len(written))
+        of_rejected = [*places[: pair.shared], *places[len(chosen) :]]
+        read += [*places[: len(chosen)][-pair.chosen.tail :], *of_rejected[-pair.rejected.tail :]]
+    assert list(zip(pack.ids.tolist(), pack.positions.tolist(), strict=True)) == written
+    assert pack.tails.tolist() == read
 
 
 class Layer(torch.nn.Module):
@@ -146,25 +109,27 @@ def masked_softmax(
     return (weights @ values).transpose(0, 1)
 
 
+def ids_of(*tokens: int) -> TokenSequence:
+    return TokenSequence(tokens)
+
+
 def distinct(*lengths: tuple[int, int, int]) -> list[Prepared]:
     """Pairs of (shared, chosen's own, rejected's own) tokens."""
-    pairs = []
-    for shared, chosen, rejected in lengths:
-        common = tuple(range(shared))
-        pairs.append(pair_of((*common, *[100] * chosen), (*common, *[200] * rejected)))
-        assert pairs[-1].shared == shared
-    return pairs
+    return [
+        pair_of(ids_of(*range(shared), *[100] * chosen), ids_of(*range(shared), *[200] * rejected))
+        for shared, chosen, rejected in lengths
+    ]
 
 
+ONE, THREE, SIX = ids_of(1), ids_of(1, 2, 3), ids_of(1, 2, 3, 4, 5, 6)
 PACKS = {
     "nothing shared": distinct((0, 3, 5), (0, 1, 1)),
     "short beside what is shared": distinct((20, 3, 4), (30, 9, 1), (9, 1, 2)),
     "long beside what is shared": distinct((4, 3, 20), (1, 1, 9), (7, 2, 7)),
-    "prefix": [pair_of((1, 2, 3), (1, 2, 3, 4, 5, 6)), pair_of((1, 2, 3, 4, 5, 6), (1, 2, 3))],
-    "equal": [pair_of((1, 2, 3), (1, 2, 3)), pair_of((1,), (1,)), *distinct((5, 2, 3))],
+    "prefix": [pair_of(THREE, SIX), pair_of(SIX, THREE)],
+    "equal": [pair_of(THREE, THREE), pair_of(ONE, ONE), *distinct((5, 2, 3))],
+    "several read": [pair_of(replace(SIX, tail=5), replace(THREE, tail=2))],
 }
-
-
 EVERY = pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from scoring.engine.formatting import (
     DEFAULT_MAX_TOKENS,
+    UPSTREAM_LONGEST,
     Formatter,
     Prepared,
     TokenSequence,
@@ -29,6 +30,7 @@ TURNS = Pair(
         Message("user", "three one"),
     ),
 )
+WITHOUT_BOS = WITH_BOS.replace("{{ bos_token }}", "")
 IDS = st.lists(st.integers(0, 2), max_size=8).map(tuple)
 
 
@@ -46,36 +48,24 @@ def words(ids: tuple[int, ...]) -> list[str]:
     return [WORDS[token] for token in ids]
 
 
-@pytest.mark.parametrize("template", [WITH_BOS, None])
-def test_there_is_one_bos_though_template_and_tokenizer_both_add_it(template: str | None) -> None:
-    tokenizer = words_tokenizer(template, bos_token="<s>", eos_token="</s>")
-    assert tokenizer("one").input_ids[0] == BOS  # the trap that is set
-    tokens = prepared(Formatter(tokenizer, 100, RunSettings()))
-    for ids in (tokens.chosen.ids, tokens.rejected.ids):
-        assert (ids[0], ids.count(BOS)) == (BOS, 1)
-    assert (tokens.chosen.start, tokens.rejected.start) == (0, 0)
-    without = prepared(formatter(WITH_BOS.replace("{{ bos_token }}", "")))
-    assert BOS not in without.chosen.ids
-
-
-def test_the_fallback_is_used_and_said_where_there_is_no_template() -> None:
-    used = formatter(None)
-    turns = "System : four Human : one Assistant : two Human : three one Assistant : three"
-    assert words(prepared(used, TURNS).chosen.ids) == f"<s> {turns} </s>".split()
-    assert used.template.startswith("fallback:")
-    bare = prepared(Formatter(words_tokenizer(None), 100, RunSettings()))
-    assert words(bare.chosen.ids) == "Human : one Assistant : two three".split()
-    [asked] = used.encode([PAIR.messages], ask=True)
+def test_a_conversation_is_what_its_template_writes_with_one_bos_or_none() -> None:
+    """Though this tokenizer adds a BOS to every text; of turns no transcript is shown."""
+    own, fallback = formatter(WITH_BOS), formatter(None)
+    assert own.tokenizer("one").input_ids[0] == BOS
+    bare = Formatter(words_tokenizer(None), 100, RunSettings())
+    turns = "four </s> user : one </s> assistant : two </s> user : three one </s> assistant : three"
+    said = "System : four Human : one Assistant : two Human : three one Assistant : three"
+    for used, pair, text in (
+        (own, PAIR, "<s> user : one </s> assistant : two three </s>"),
+        (formatter(WITHOUT_BOS), PAIR, "user : one </s> assistant : two three </s>"),
+        (own, TURNS, f"<s> system : {turns} </s>"),
+        (fallback, TURNS, f"<s> {said} </s>"),
+        (bare, PAIR, "Human : one Assistant : two three"),
+    ):
+        assert words(prepared(used, pair).chosen.ids) == text.split()
+    assert fallback.template.startswith("fallback:")
+    [asked] = fallback.encode([PAIR.messages], ask=True)
     assert words(tuple(asked)) == ["<s>", "Human", ":", "one", "Assistant", ":"]
-
-
-def test_several_turns_are_messages_and_their_transcript_is_not_shown() -> None:
-    tokens = prepared(formatter(WITH_BOS), TURNS)
-    turns = ["system : four", "user : one", "assistant : two", "user : three one"]
-    for response, ids in (("three", tokens.chosen.ids), ("four", tokens.rejected.ids)):
-        text = "<s> " + " </s> ".join([*turns, f"assistant : {response}"]) + " </s>"
-        assert words(ids) == text.split()
-    assert tokens.shared == tokens.chosen.ids.index(WORDS.index("three"), -2)
 
 
 def test_many_conversations_keep_their_order() -> None:
@@ -96,27 +86,28 @@ def test_a_template_that_fails_is_told_in_a_sentence() -> None:
 def test_truncation_keeps_the_end_or_the_start_of_each_side_and_says_so() -> None:
     """What is shared is counted after the cut."""
     whole = prepared(formatter(WITH_BOS))
-    assert not whole.chosen.truncated and whole.shared > 4
+    shorter = len(whole.rejected.ids)
+    assert not whole.chosen.truncated and whole.shared > 4 and len(whole.chosen.ids) == shorter + 1
     left = prepared(formatter(WITH_BOS, max_length=4, truncation_side="left"))
     right = prepared(formatter(WITH_BOS, max_length=4, truncation_side="right"))
     assert (left.chosen.ids, left.chosen.truncated) == ((BOS, *whole.chosen.ids[-3:]), True)
     assert (right.chosen.ids, right.chosen.truncated) == (whole.chosen.ids[:4], True)
     assert left.shared == shared_prefix(left.chosen.ids, left.rejected.ids) < 4
     assert (right.chosen, right.shared, right.cost) == (right.rejected, 4, 4)
-    shorter = len(whole.rejected.ids)
-    assert shorter == len(whole.chosen.ids) - 1
     tokens = prepared(formatter(WITH_BOS, max_length=shorter))
-    assert (tokens.chosen.truncated, tokens.rejected.truncated) == (True, False)
-    assert len(tokens.chosen.ids) == len(tokens.rejected.ids) == shorter
+    assert [side.truncated for side in tokens.sides] == [True, False]
+    assert [len(side.ids) for side in tokens.sides] == [shorter, shorter]
 
 
 def test_the_smallest_limit_holds() -> None:
-    for model_limit, asked, expected in (
-        (4096, 5000, 4096),
-        (2**62, None, DEFAULT_MAX_TOKENS),
-        (2**62, 30_000, 30_000),
+    for kind, model_limit, asked, expected in (
+        (Formatter, 4096, 5000, 4096),
+        (Formatter, 2**62, None, DEFAULT_MAX_TOKENS),
+        (Formatter, 2**62, 30_000, 30_000),
+        (UpstreamFormatter, 512, None, 512),
+        (UpstreamFormatter, 2**62, None, UPSTREAM_LONGEST),
     ):
-        used = Formatter(words_tokenizer(WITH_BOS), model_limit, RunSettings(max_length=asked))
+        used = kind(words_tokenizer(WITH_BOS), model_limit, RunSettings(max_length=asked))
         assert used.max_length == expected
 
 
@@ -176,26 +167,22 @@ SAID = {
 def test_named_templates_write_what_fastchat_writes() -> None:
     turns = [Message("user", "Q"), Message("assistant", "A")]
     turns += [Message("user", "Q2"), Message("assistant", "A2")]
-    written = {
+    assert {
         name: formatter(WITH_BOS, chat_template=name).render([turns])[0]
         for name in named_templates()
-    }
-    assert written == SAID
+    } == SAID
 
 
-def test_a_named_template_goes_before_the_tokenizers_own_and_asks_the_assistant_to_speak() -> None:
+def test_a_named_template_asks_the_assistant_to_speak_and_writes_no_second_bos() -> None:
     """The conversation without its answer is how that with an answer begins."""
-    used = formatter(WITH_BOS, chat_template="mistral")
-    assert used.render([PAIR.answered("three")]) == ["[INST] one [/INST] three</s>"]
-    assert used.template.startswith("mistral:")
     for name in SAID.keys() - {"raw"}:
         used = formatter(None, chat_template=name)
         [asked] = used.encode([PAIR.messages], ask=True)
         [whole] = used.encode([PAIR.answered(PAIR.chosen)])
-        assert whole[: len(asked)] == asked
-        assert (asked[0], whole[0]) == (BOS, BOS)
+        assert used.template.startswith(f"{name}:")
+        assert whole[: len(asked)] == asked and asked[0] == BOS
     [ids] = formatter(None, chat_template="raw").encode([[Message("user", "<s> one")]])
-    assert words(tuple(ids)) == ["<s>", "one"]  # no second BOS
+    assert words(tuple(ids)) == ["<s>", "one"]
 
 
 def test_as_upstream_the_tokenizers_own_template_goes_before_the_one_that_is_named() -> None:

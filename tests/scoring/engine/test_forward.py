@@ -14,12 +14,13 @@ from scoring.engine.formatting import Prepared, TokenSequence, as_one_row, joine
 from scoring.engine.forward import Forward, Packed, Padded, choose, proof_of
 from scoring.engine.scorer import Rewards
 from scoring.run import make_job, score
-from scoring.spec import Pair, RunSettings
+from scoring.spec import RunSettings
 from tests.support.rounding import assert_near
 from tests.support.small_models import (
     PACKED,
     PAIRS,
     SMALL,
+    WHOLE,
     bert,
     bloom,
     config_of,
@@ -35,13 +36,9 @@ from tests.support.small_models import (
 Config = Callable[[], Any]
 
 
-def ready(pairs: list[Pair]) -> list[Prepared]:
-    return joined_pairs(
-        pairs, [TokenSequence(tuple(ids)) for pair in pairs for ids in token_ids(pair)]
-    )
-
-
-READY = ready(PAIRS)
+READY = joined_pairs(
+    PAIRS, [TokenSequence(tuple(ids)) for pair in PAIRS for ids in token_ids(pair)]
+)
 CHECK = READY[:2]
 
 
@@ -59,9 +56,9 @@ def reader(model: Any) -> Callable[[torch.Tensor, Any], Rewards]:
     return read
 
 
-def chosen_for(model: Any, check: list[Prepared] = CHECK, budget: int = 200) -> Forward:
-    whole = "" if hasattr(model, "score") else "its rewards come from the whole model"
-    return choose(model, reader(model), check, budget, whole=whole)[0]
+def chosen_for(model: Any, check: list[Prepared] = CHECK) -> Forward:
+    whole = "" if hasattr(model, "score") else WHOLE.removeprefix("padded: ")
+    return choose(model, reader(model), check, 200, whole=whole)[0]
 
 
 def scored(model: Any, forward: Forward, pairs: list[Prepared] = READY) -> torch.Tensor:
@@ -71,28 +68,6 @@ def scored(model: Any, forward: Forward, pairs: list[Prepared] = READY) -> torch
 
 def one_at_a_time(model: Any, pairs: list[Prepared] = READY) -> torch.Tensor:
     return scored(model, Padded(model, 1, whole=not hasattr(model, "score"), why=""), pairs)
-
-
-def assert_right(model: Any, forward: Forward, expected: torch.Tensor) -> None:
-    assert_near(scored(model, forward), expected)
-
-
-@pytest.mark.parametrize(
-    ("config", "path"),
-    [
-        (phi, PACKED),  # of another make: its parts have other names, the last layer computes all
-        (bloom, "padded: packs do not suit this model (no replaceable attention)"),
-        (bert, "padded: its rewards come from the whole model"),
-    ],
-)
-def test_a_model_takes_its_path_and_says_why(config: Config, path: str) -> None:
-    model = random_model(config)
-    stock = model.config._attn_implementation
-    expected = one_at_a_time(model)
-    forward = chosen_for(model)
-    assert forward.path == path
-    assert model.config._attn_implementation == stock
-    assert_right(model, forward, expected)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +103,10 @@ def test_what_is_off_by_more_than_rounding_is_doubted_however_small_rewards_are(
     assert proof.mismatch(exact.tolist()) == ""
 
 
+def leave(_: Any) -> None:
+    """No harm: as the model is."""
+
+
 def perturb(off: float) -> Callable[[Any], Any]:
     """Answers otherwise where it is packed."""
 
@@ -139,12 +118,14 @@ def perturb(off: float) -> Callable[[Any], Any]:
     return lambda model: model.model.register_forward_hook(hook, with_kwargs=True)
 
 
-def refuse(model: Any) -> Any:
+def refuse(error: Exception) -> Callable[[Any], Any]:
+    """Raises an error where it is packed."""
+
     def hook(_: Any, __: Any, arguments: dict[str, Any]) -> None:
         if "segments" in arguments:
-            raise TypeError("no such argument: segments\nsecond line")
+            raise error
 
-    return model.model.register_forward_pre_hook(hook, with_kwargs=True)
+    return lambda model: model.model.register_forward_pre_hook(hook, with_kwargs=True)
 
 
 def forget(model: Any) -> Any:
@@ -156,41 +137,52 @@ def forget(model: Any) -> Any:
     return model.bert.register_forward_pre_hook(hook, with_kwargs=True)
 
 
+def phimoe() -> Any:
+    """Its attention is not told of its window, which for stock attention is in the mask."""
+    changes = {"num_key_value_heads": 2, "num_local_experts": 4, "sliding_window": 40}
+    return PhimoeConfig(**SMALL, **changes)
+
+
 UNSUITED = "padded: packs do not suit this model"
-WHOLE = "its rewards come from the whole model"
+NO_ARGUMENT = TypeError("no such argument: segments\nsecond line")
 
 
 @pytest.mark.parametrize(
     ("config", "harm", "path"),
     [
-        (llama, perturb(3e-3), f"{UNSUITED} (differ by "),
-        (llama, perturb(math.nan), f"{UNSUITED} (differ by "),
-        (llama, refuse, f"{UNSUITED} (no such argument: segments)"),
-        (bert, forget, f"one sequence at a time: {WHOLE}; batches differ by "),
+        pytest.param(phi, leave, PACKED, id="another make, whose last layer computes all"),
+        pytest.param(bloom, leave, f"{UNSUITED} (no replaceable attention)", id="no attention"),
+        pytest.param(bert, leave, WHOLE, id="a whole model"),
+        pytest.param(
+            phimoe, leave, f"{UNSUITED} (its sliding window stands in its mask", id="a window"
+        ),
+        pytest.param(llama, perturb(3e-3), f"{UNSUITED} (differ by ", id="off by a little"),
+        pytest.param(llama, perturb(math.nan), f"{UNSUITED} (differ by ", id="no number"),
+        pytest.param(
+            *(llama, refuse(NO_ARGUMENT), f"{UNSUITED} (no such argument: segments)"), id="raises"
+        ),
+        pytest.param(
+            *(bert, forget, f"{WHOLE.replace('padded', 'one sequence at a time')}; batches differ"),
+            id="no mask",
+        ),
     ],
-    ids=["off by a little", "no number", "raises", "no mask"],
 )
-def test_a_path_that_changes_rewards_is_found_out_and_left(
+def test_a_model_takes_a_path_that_keeps_its_rewards_and_says_why(
     config: Config, harm: Callable[[Any], Any], path: str
 ) -> None:
     model = random_model(config)
+    stock = model.config._attn_implementation
     expected = one_at_a_time(model)
-    hook = harm(model)
+    harm(model)
     forward = chosen_for(model)
     assert forward.path.startswith(path)
-    assert_right(model, forward, expected)
-    hook.remove()
-    assert chosen_for(model).path in (PACKED, f"padded: {WHOLE}")
+    assert model.config._attn_implementation == stock
+    assert_near(scored(model, forward), expected)
 
 
 def test_lack_of_memory_is_no_reason_to_pad() -> None:
     model = random_model(llama)
-
-    def fill(_: Any, __: Any, arguments: dict[str, Any]) -> None:
-        if "segments" in arguments:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-
-    model.model.register_forward_pre_hook(fill, with_kwargs=True)
+    refuse(torch.OutOfMemoryError("CUDA out of memory."))(model)
     with pytest.raises(torch.OutOfMemoryError):
         chosen_for(model)
 
@@ -243,55 +235,44 @@ def test_a_long_pack_is_computed_in_rows_that_a_cpu_holds(monkeypatch: pytest.Mo
     model.model.register_forward_pre_hook(
         lambda _, __, given: rows.append(given["input_ids"].shape[1]), with_kwargs=True
     )
-    assert_right(model, forward, expected)
-    assert len(rows) > 1
-    assert sum(rows) == sum(pair.cost for pair in READY)
-    most = max(pair.cost for pair in READY)
-    assert max(rows) <= max(150, most)
+    assert_near(scored(model, forward), expected)
+    costs = [pair.cost for pair in READY]
+    assert len(rows) > 1 and sum(rows) == sum(costs)
+    assert max(rows) <= max(150, *costs)
 
 
-def test_a_window_that_only_the_mask_knows_is_kept() -> None:
-    """PhiMoE's attention is not told of its window, which for stock attention is in the mask."""
-    changes = {"num_key_value_heads": 2, "num_local_experts": 4, "sliding_window": 40}
-    model = random_model(lambda: PhimoeConfig(**SMALL, **changes))
-    expected = one_at_a_time(model)
-    assert_right(model, chosen_for(model), expected)
-
-
-def _wrong_compiler(layer: Any, **_: Any) -> Any:
+def wrong(layer: Any, **_: Any) -> Any:
+    """A compiler whose code gives something else."""
     return lambda *given, **named: layer(*given, **named) * 1.01
 
 
-def test_a_run_goes_on_uncompiled_where_compiling_changes_rewards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def failing(layer: Any, **_: Any) -> Any:
+    """One whose code fails amid a run."""
+
+    def short(hidden: torch.Tensor, **named: Any) -> Any:
+        assert hidden.shape[1] < 100, "a shape that it cannot take"
+        return layer(hidden, **named)
+
+    return short
+
+
+@pytest.mark.parametrize(
+    ("compiler", "at_first", "why"),
+    [
+        (wrong, f"{PACKED}; not compiled: differ by ", "differ by "),
+        (failing, f"{PACKED}, layers compiled", "a shape that it cannot take"),
+    ],
+)
+def test_a_run_goes_on_uncompiled_where_compiling_changes_rewards_or_fails(
+    compiler: Any, at_first: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = save(tmp_path, llama())
     expected = rewards(opened(folder), PAIRS)
-    monkeypatch.setattr("torch.compile", _wrong_compiler)
-    scorer = opened(folder, RunSettings(device="cpu", dtype="float32", compile="on"))
-    scorer.prepare_for_tokens(1)
-    assert scorer.traits.path.startswith(f"{PACKED}; not compiled: differ by ")
-    assert torch.equal(rewards(scorer, PAIRS), expected)
-
-
-def test_a_compiler_that_fails_amid_a_run_does_not_end_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = save(tmp_path, llama())
-    expected = rewards(opened(folder), PAIRS)
-
-    def compiler(layer: Any, **_: Any) -> Any:
-        def short(hidden: torch.Tensor, **named: Any) -> Any:
-            assert hidden.shape[1] < 100, "a shape that it cannot take"
-            return layer(hidden, **named)
-
-        return short
-
     monkeypatch.setattr("torch.compile", compiler)
     scorer = opened(folder, RunSettings(device="cpu", dtype="float32", compile="on"))
     scorer.prepare_for_tokens(1)
-    assert scorer.traits.path == f"{PACKED}, layers compiled"
+    assert scorer.traits.path.startswith(at_first)
     (pack,) = score(make_job(PAIRS, scorer, 0), scorer)
+    assert pack.path.startswith(f"{PACKED}; not compiled: {why}")
     got = {row.key: [row.chosen_reward, row.rejected_reward] for row in pack.rows}
     assert_near(torch.tensor([got[pair.key] for pair in PAIRS]), expected)
-    assert pack.path == f"{PACKED}; not compiled: a shape that it cannot take"
