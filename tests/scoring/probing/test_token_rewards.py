@@ -1,7 +1,7 @@
 """Rewards token by token, against plain transformers asked anew for each beginning of a text."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from scoring.probing.token_rewards import (
     largest_jumps,
     token_rewards,
 )
-from scoring.spec import ModelSpec, Pair, RunSettings
+from scoring.spec import ModelSpec, Pair
 from tests.conftest import DEMO_MODEL
 from tests.support.rounding import DEMO, near
 from tests.support.small_models import (
@@ -45,28 +45,20 @@ TOLD = [pair for pair in PAIRS if pair.chosen and pair.rejected]
 SMALL_PAIR = Pair("s:1", "s", "w5 w6 w9", "w7 w8 w4", "w7 w12 w13 w14")
 
 
-def sequences(scorer: Scorer, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    (prepared,) = scorer.prepare([pair])
-    return prepared.chosen.ids, prepared.rejected.ids
+def assert_as_prefixes(told: TokenRewards, scorer: Scorer, model: Any, n_places: int) -> None:
+    """As the model itself has the beginnings of a text, each alone, as upstream's script does.
 
-
-def asked_anew(model: Any, ids: Sequence[int], lengths: Sequence[int]) -> list[float]:
-    """The reward of each beginning of a text, alone, as upstream's script has them."""
-    with torch.inference_mode():
-        return [model(input_ids=torch.tensor([ids[:n]])).logits.item() for n in lengths]
-
-
-def assert_as_prefixes(
-    told: TokenRewards, scorer: Scorer, model: Any, n_places: int = 10**6
-) -> None:
-    """At so many places of each side, its last among them, and before its first token."""
-    for side, ids in zip((told.chosen, told.rejected), sequences(scorer, told.pair), strict=True):
+    At so many places of each side, its last among them, and before its first token.
+    """
+    (prepared,) = scorer.prepare([told.pair])
+    for side, sequence in zip((told.chosen, told.rejected), prepared.sides, strict=True):
         assert side.before is not None
-        first = len(ids) - len(side.tokens)
-        places = [*range(-1, len(side.tokens) - 1, -(-len(side.tokens) // n_places)), -1]
-        lengths = [first + 1 + place for place in places[:-1]] + [len(ids)]
-        got = [side.rewards[place] if place >= 0 else side.before for place in places[:-1]]
-        assert [*got, side.reward] == near(asked_anew(model, ids, lengths), **shape_of(model))
+        got = [side.before, *side.rewards]
+        ids, first = sequence.ids, len(sequence.ids) - len(side.tokens)
+        places = [*range(0, len(side.tokens), -(-len(side.tokens) // n_places)), len(side.tokens)]
+        with torch.inference_mode():
+            expected = [model(torch.tensor([ids[: first + n]])).logits.item() for n in places]
+        assert [got[place] for place in places] == near(expected, **shape_of(model))
 
 
 def assert_last_is_the_runs(told: TokenRewards, scorer: Scorer, **shape: Any) -> None:
@@ -156,45 +148,37 @@ def test_what_sides_share_is_equal_to_the_last_bit(demo_scorer: Scorer) -> None:
     assert longer.chosen.reward != longer.rejected.reward
 
 
-def test_models_without_token_rewards_are_named(tmp_path: Path) -> None:
-    scorer = Baseline(ModelSpec("baseline/longer", "", "", "longer"), RunSettings())
-    with pytest.raises(KnownError, match="is of family longer, which has no reward after each"):
-        token_rewards(scorer, MIXED)
-    with pytest.raises(KnownError, match="one reward for a whole text, and none after each token"):
-        token_rewards(opened(save(tmp_path, bert())), SMALL_PAIR)
-
-
-def test_a_decoder_that_sees_what_follows_is_found_out(tmp_path: Path) -> None:
-    """However small its rewards are."""
-    config = gemma3()
-    config.use_bidirectional_attention = True
-    config.layer_types = ["full_attention"] * 2
-    scorer = opened(save(tmp_path, config, scale=1e-5))
-    with pytest.raises(KnownError, match="sees the whole text at each token"):
-        token_rewards(scorer, SMALL_PAIR)
-
-
-def side(*rewards: float, before: float | None = 0.0) -> SideRewards:
-    tokens = tuple(TokenReward("a", True, reward) for reward in rewards)
-    return SideRewards(tokens, before, truncated=False)
-
-
-@pytest.mark.parametrize(
-    ("told", "jumps"),
-    [
-        pytest.param(
-            side(1.0, -2.0, -1.5, 3.0), [(3, 4.5), (1, -3.0), (0, 1.0), (2, 0.5)],
-            id="the largest first whatever their sign",
+def test_models_without_a_reward_after_each_token_are_named(tmp_path: Path) -> None:
+    """Also a decoder that sees what follows, however small its rewards are."""
+    seeing = gemma3()
+    seeing.use_bidirectional_attention = True
+    seeing.layer_types = ["full_attention"] * 2
+    for scorer, said in (
+        (
+            Baseline(ModelSpec("baseline/longer", "", "", "longer"), CPU),
+            "is of family longer, which has no reward after each",
         ),
-        pytest.param(side(9.0, 10.0, before=None), [(1, 1.0)], id="the first from nothing known"),
-        pytest.param(
-            side(1.0, math.nan, 2.0, math.inf, 3.0, 4.0), [(0, 1.0), (5, 1.0)], id="no number"
+        (
+            opened(save(tmp_path / "encoder", bert())),
+            "one reward for a whole text, and none after each token",
         ),
-    ],
-)  # fmt: skip
-def test_the_tokens_with_which_the_reward_changed_most(
-    told: SideRewards, jumps: list[tuple[int, float]]
-) -> None:
-    assert largest_jumps(told) == jumps
-    assert largest_jumps(told, 2) == jumps[:2]
-    assert told.reward == told.rewards[-1]
+        (
+            opened(save(tmp_path / "seeing", seeing, scale=1e-5)),
+            "sees the whole text at each token",
+        ),
+    ):
+        with pytest.raises(KnownError, match=said):
+            token_rewards(scorer, SMALL_PAIR)
+
+
+def test_the_tokens_with_which_the_reward_changed_most_come_first_whatever_the_sign() -> None:
+    """The first one counts where the reward before it is known, and none that is no number."""
+    for before, rewards, jumps in (
+        (0.0, [1.0, -2.0, -1.5, 3.0], [(3, 4.5), (1, -3.0), (0, 1.0), (2, 0.5)]),
+        (None, [9.0, 10.0], [(1, 1.0)]),
+        (0.0, [1.0, math.nan, 2.0, math.inf, 3.0, 4.0], [(0, 1.0), (5, 1.0)]),
+    ):
+        tokens = tuple(TokenReward("a", True, reward) for reward in rewards)
+        side = SideRewards(tokens, before, truncated=False)
+        assert largest_jumps(side) == jumps
+        assert largest_jumps(side, 2) == jumps[:2]
