@@ -1,23 +1,31 @@
-"""The command line: what a run leaves, what it says, and how it goes on after it was stopped."""
+"""The command line: what a run leaves, what it says, and how it goes on after it was stopped.
+
+Also runs of several processes, which are really several, as torchrun starts them.
+"""
 
 import json
 import re
 import shutil
 import signal
-from collections import Counter
+import socket
+import subprocess
+import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+import torch
 
 from scoring.__main__ import main
 from scoring.command import execution
+from scoring.command.processes import Processes
+from scoring.command.report import as_table, report_json
+from scoring.errors import KnownError
 from scoring.record import Run, locked
 from scoring.spec import Pair
-from scoring.summary import Summary, summarise
-from tests.conftest import until
-from tests.support.forks import command_line
+from tests.conftest import PATIENCE, ROOT, until
+from tests.support.forks import Fork, command_line, environment
 from tests.support.hub_server import Repo, served_hub
 from tests.support.named_rows import by_sentence
 
@@ -27,15 +35,10 @@ DEMO = ("--model", "demo", "--pairs", "demo", "--per-subset", "1", "--budget", "
 LONGER = ("--model", "longer", "--pairs", "demo")
 EXPORTED = ("eval-set/local/demo-part.json", "eval-set-scores/local/demo-part.json")
 N_PAIRS = 23
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
 
-def but_progress(err: str) -> str:
-    """What was said as an error; a slow machine is also told how far it is."""
-    return re.sub(r"^\d+ of \d+ pairs, \d+ s\n", "", err, flags=re.M)
-
-
-@dataclass(frozen=True)
-class Ended:
+class Ended(NamedTuple):
     """A run in a process of its own, and what that process said."""
 
     folder: Path
@@ -43,18 +46,19 @@ class Ended:
     out: str
     err: str
 
-    @property
-    def summary(self) -> Summary:
-        return summarise(Run.open(self.folder).rows(), "classifier")
+
+def end(process: Fork, folder: Path) -> Ended:
+    """Wait for it. A slow machine is also told how far it is."""
+    out, err = process.communicate()
+    but_progress = re.sub(r"^\d+ of \d+ pairs, \d+ s\n", "", err, flags=re.M)
+    return Ended(folder, process.returncode, out, but_progress)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """The demo pairs scored without a break."""
+    """The demo pairs scored without a break, by one process."""
     folder = tmp_path_factory.mktemp("whole") / "new" / "run"
-    process = command_line(*DEMO, "--out", folder)
-    out, err = process.communicate()
-    return Ended(folder, process.returncode, out, but_progress(err))
+    return end(command_line(*DEMO, "--out", folder), folder)
 
 
 @pytest.fixture(scope="module")
@@ -65,27 +69,22 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     rewards = folder / "rewards.jsonl"
     until(lambda: rewards.exists() and b"\n" in rewards.read_bytes())
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
-    return Ended(folder, process.returncode, out, but_progress(err))
+    return end(process, folder)
 
 
-def test_the_table_agrees_with_the_rows(whole: Ended) -> None:
+def assert_same_exports(folder: Path, expected: Path) -> None:
+    for name in EXPORTED:
+        assert (folder / name).read_bytes() == (expected / name).read_bytes()
+
+
+def test_a_run_leaves_its_rows_and_result_files_and_says_its_report(whole: Ended) -> None:
     assert (whole.code, whole.err) == (0, "")
     files = {path.relative_to(whole.folder).as_posix() for path in whole.folder.rglob("*.*")}
     assert files == {"run.json", "run.lock", "plan.json", "rewards.jsonl", *EXPORTED}
-    run, summary = Run.open(whole.folder), whole.summary
+    run = Run.open(whole.folder)
     assert (run.status, run.n_scored, run.split_packs) == ("finished", N_PAIRS, 0)
-    table = whole.out.split("\n\n")[0].split("\n")[1:]
-    shown: dict[str, list[str]] = {line[:34].strip(): line[34:].split() for line in table}
-    assert len(summary.subsets) == 23 and len(shown) == 23 + 4 + 2
-    for subset, tally in summary.subsets.items():
-        assert shown[subset][:2] == [str(tally.n), f"{tally.accuracy:.1%}"]
-    assert summary.score is not None and summary.intervals.score is not None
-    low, high = summary.intervals.score
-    shown_score = [f"{summary.score:.1%}", f"{low:.1%}", "to", f"{high:.1%}"]
-    assert shown["mean of the sections present"] == shown_score
-    for name in EXPORTED:
-        assert f"\nwrote {whole.folder / name}\n" in f"{whole.out}\n"
+    written = [whole.folder / name for name in EXPORTED]
+    assert whole.out == as_table(run, written, [], dry_run=False) + "\n"
 
 
 def test_a_finished_run_is_exported_again_without_its_model(
@@ -98,11 +97,9 @@ def test_a_finished_run_is_exported_again_without_its_model(
         shutil.rmtree(folder / kind)
     assert main([*DEMO, "--out", str(folder), "--resume", "--json"]) == 0
     assert [(folder / name).read_bytes() for name in ("rewards.jsonl", "run.json")] == before
-    for name in EXPORTED:
-        assert (folder / name).read_bytes() == (whole.folder / name).read_bytes()
-    said, summary = json.loads(capsys.readouterr().out), whole.summary
-    assert (said["score"], said["sections"]) == (summary.score, summary.sections)
-    assert said["files"] == [str(folder / name) for name in EXPORTED]
+    assert_same_exports(folder, whole.folder)
+    report = report_json(Run.open(folder), [folder / name for name in EXPORTED], [])
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(report))
 
 
 def test_ctrl_c_ends_with_130_and_keeps_what_was_scored(stopped: Ended) -> None:
@@ -115,21 +112,21 @@ def test_ctrl_c_ends_with_130_and_keeps_what_was_scored(stopped: Ended) -> None:
     assert not (stopped.folder / "eval-set").exists()
 
 
-def test_a_selection_is_taken_in_the_datasets_order(tmp_path: Path, demo_pairs: list[Pair]) -> None:
+def test_a_selection_is_taken_in_the_datasets_order_and_is_called_a_part(
+    tmp_path: Path, demo_pairs: list[Pair]
+) -> None:
     given = "--subset hep-js --subset hep-go --per-subset 3 --limit 4".split()
     assert main([*LONGER, "--out", str(tmp_path), *given]) == 0
-    [path] = (tmp_path / "eval-set-scores" / "baseline").glob("longer*.json")
+    path = tmp_path / "eval-set-scores" / "baseline" / "longer-part.json"
     scores = json.loads(path.read_text(encoding="utf-8"))
-    seen, expected = Counter[str](), list[str]()
-    for pair in demo_pairs:
-        seen[pair.subset] += 1
-        if pair.subset in given and seen[pair.subset] <= 3:
-            expected.append(pair.key)
+    keys = [pair.key for pair in demo_pairs if pair.subset in given]
+    of_each = [[key for key in keys if key.startswith(name)][:3] for name in ("hep-js", "hep-go")]
+    expected = [key for key in keys if key in of_each[0] or key in of_each[1]]
     taken = zip(scores["subset"], scores["id"], strict=True)
     assert [f"{subset}:{id}" for subset, id in taken] == expected[:4]
-    facts = Run.open(tmp_path).facts
     said = "subsets hep-js, hep-go; the first 3 of each subset; the first 4"
-    assert (facts.selection, facts.n_pairs) == (said, 4)
+    assert (scores["model"], Run.open(tmp_path).facts.selection) == ("baseline/longer-part", said)
+    assert f"selection={said}; n_pairs=4" in scores["settings"]
 
 
 @pytest.mark.parametrize("name", ["my/floor", "../../up", "/{tmp}/up"])
@@ -144,36 +141,43 @@ def test_exports_bear_the_name_that_is_given_and_none_leads_out_of_the_folder(
 
 
 def refusal(capsys: Capture, *given: str | Path) -> str:
-    """What is said, in one line, by a command that fails."""
+    """What is said, in one line, by a command that fails; before it, a fetch shows its progress."""
     capsys.readouterr()
     assert main([str(each) for each in given]) == 1
     said = capsys.readouterr()
-    assert said.out == "" and re.fullmatch(r"error: .*\n", said.err)
+    assert said.out == "" and re.fullmatch(r"(\r.*\n)?error: .*\n", said.err)
     return said.err
+
+
+ONLY_WHOLE = "Only runs of all pairs are sent: leave --subset, --per-subset and --limit out"
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     by_sentence(
-        (("--model", "./nowhere"), "There is no model './nowhere': it is neither a folder nor"),
-        (("--pairs", "{tmp}/gone.jsonl"), "There is no file {tmp}/gone.jsonl."),
-        (("--benchmark", "rm-bench"), "pairs.jsonl cannot be read as RM-Bench: its first row has"),
-        (("--subset", "hep-cobol"), "demo pairs has no subset 'hep-cobol'; it has alpacaeval-easy"),
-        (("--chat-template", "Tulu"), "There is no chat template 'Tulu'; raw, tulu, pku"),
-        (("--chat-template", "tulu"), "--chat-template tulu is for models of this machine"),
-        (("--upstream-compatible",), "--upstream-compatible is for classifiers"),
-        (("--out", "{tmp}/file/run"), "{tmp}/file/run cannot hold a run: "),
-        (("--export", "eval-results"), "'demo pairs' is none: export every-eval-ever"),
-        (("--model", "org/model", "--offline"), "the network is switched off"),
-        (("--pairs", "org/pairs:test", "--offline"), "the network is switched off"),
+        ("--model ./nowhere", "There is no model './nowhere': it is neither a folder nor"),
+        ("--pairs {tmp}/gone.jsonl", "There is no file {tmp}/gone.jsonl."),
+        ("--benchmark rm-bench", "pairs.jsonl cannot be read as RM-Bench: its first row has"),
+        ("--subset hep-cobol", "demo pairs has no subset 'hep-cobol'; it has alpacaeval-easy"),
+        ("--chat-template Tulu", "There is no chat template 'Tulu'; raw, tulu, pku"),
+        ("--chat-template tulu", "--chat-template tulu is for models of this machine"),
+        ("--upstream-compatible", "--upstream-compatible is for classifiers"),
+        ("--out {tmp}/file/run", "{tmp}/file/run cannot hold a run: "),
+        ("--export eval-results", "'demo pairs' is none: export every-eval-ever"),
+        ("--model org/model --offline", "the network is switched off"),
+        ("--pairs org/pairs:test --offline", "the network is switched off"),
+        *(
+            (f"--upload org/results --dry-run {part}", ONLY_WHOLE)
+            for part in ("--limit 2", "--per-subset 1", "--subset hep-go")
+        ),
     ),
 )
 def test_what_cannot_be_done_is_refused_in_one_sentence(
-    given: tuple[str, ...], said: str, tmp_path: Path, capsys: Capture
+    given: str, said: str, tmp_path: Path, capsys: Capture
 ) -> None:
     (tmp_path / "file").touch()
-    given = tuple(word.replace("{tmp}", str(tmp_path)) for word in given)
-    found = refusal(capsys, *LONGER, "--out", tmp_path / "run", *given)
+    asked = (word.replace("{tmp}", str(tmp_path)) for word in given.split())
+    found = refusal(capsys, *LONGER, "--out", tmp_path / "run", *asked)
     assert said.replace("{tmp}", str(tmp_path)) in found
     assert not (tmp_path / "run").exists()
 
@@ -219,11 +223,93 @@ def test_another_run_is_not_gone_on_with_nor_a_finished_one_passed_off_as_it(
         assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
 
 
-def test_a_part_is_not_sent_and_is_called_a_part(tmp_path: Path, capsys: Capture) -> None:
-    given = [*LONGER, "--limit", "2", "--out", str(tmp_path / "run")]
-    said = refusal(capsys, *given, "--upload", "org/results", "--dry-run")
-    assert "Only runs of all pairs are sent" in said
-    assert main(given) == 0
-    scores = json.loads((tmp_path / "run/eval-set-scores/baseline/longer-part.json").read_text())
-    assert scores["model"] == "baseline/longer-part"
-    assert "selection=the first 2; n_pairs=2" in scores["settings"]
+def two_processes(folder: Path, packs: int = 10**6) -> list[Fork]:
+    """A run of two. packs: after which each waits."""
+    return [
+        command_line(*DEMO, "--out", folder, packs=packs, environ=environment(**told))
+        for told in told_by_a_launcher()
+    ]
+
+
+def told_by_a_launcher() -> list[dict[str, str]]:
+    """What torchrun puts into the environment of each of two processes."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    both = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return [{**both, "RANK": rank, "LOCAL_RANK": rank} for rank in ("0", "1")]
+
+
+def test_two_processes_give_what_one_gives(whole: Ended, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    both = two_processes(folder)
+    said = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert_same_exports(folder, whole.folder)
+    parts = {path.name: path.stat().st_size for path in folder.glob("rewards*")}
+    assert parts.keys() == {"rewards-0.jsonl", "rewards-1.jsonl"} and all(parts.values())
+    run = Run.open(folder)
+    assert (run.status, run.n_scored) == ("finished", N_PAIRS)
+    assert len({row.key for row in run.rows()}) == N_PAIRS
+    assert run.tokens == Run.open(whole.folder).tokens
+    assert "".join(out for out, _ in said).count("all pairs, unweighted") == 1
+
+
+@pytest.mark.slow
+def test_processes_that_are_killed_leave_a_run_that_goes_on_under_torchrun(
+    whole: Ended, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    parts = [folder / f"rewards-{rank}.jsonl" for rank in (0, 1)]
+    both = two_processes(folder, packs=2)
+    until(lambda: all(part.exists() and part.stat().st_size for part in parts))
+    for process in both:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    run = Run.open(folder)
+    assert run.status != "finished" and 0 < len(run.rows()) < N_PAIRS
+    assert not (folder / "eval-set").exists()
+    command = [sys.executable, *TORCHRUN, "-m", "scoring", *DEMO, "--out", str(folder), "--resume"]
+    subprocess.run(command, cwd=ROOT, env=environment(), check=True, timeout=PATIENCE)
+    assert_same_exports(folder, whole.folder)
+    run = Run.open(folder)
+    assert (run.status, len(run.rows())) == ("finished", N_PAIRS)
+
+
+def refuse() -> None:
+    raise KnownError("not so")
+
+
+def meet() -> None:
+    processes = Processes.join()
+    rank, first, part = processes.rank, processes.first, processes.part()
+    said = processes.first_says(lambda: {"told": 7} if rank == 0 else "of its own")
+    try:
+        processes.first_says(refuse)
+        heard = "nothing"
+    except KnownError as known:
+        heard = str(known)
+    processes.wait()
+    processes.leave()
+    print([rank, processes.n, first, part, said, heard])
+
+
+def test_what_the_first_says_reaches_the_other_and_so_does_its_error() -> None:
+    both = [Fork(meet, environ=environment(**told)) for told in told_by_a_launcher()]
+    said = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert [out.strip() for out, _ in said] == [
+        "[0, 2, True, '-0', {'told': 7}, 'not so']",
+        "[1, 2, False, '-1', {'told': 7}, 'not so']",
+    ]
+
+
+def test_each_process_has_a_gpu_of_its_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for processes, asked, n_gpus, device in (
+        (Processes(), "auto", 4, "auto"),
+        (Processes(5, 8, 1), "cuda", 4, "cuda:1"),
+        (Processes(3, 4, 3), "auto", 2, "cuda:1"),
+        (Processes(1, 2, 1), "cuda:0", 4, "cuda:0"),
+    ):
+        monkeypatch.setattr(torch.cuda, "device_count", lambda n_gpus=n_gpus: n_gpus)
+        assert processes.device(asked) == device
