@@ -149,6 +149,7 @@ def refusal(capsys: Capture, *given: str | Path) -> str:
     return said.err
 
 
+PUBLISHED = "OpenAssistant/reward-model-deberta-v3-large-v2"
 ONLY_WHOLE = "Only runs of all pairs are sent: leave --subset, --per-subset and --limit out"
 
 
@@ -166,6 +167,8 @@ ONLY_WHOLE = "Only runs of all pairs are sent: leave --subset, --per-subset and 
         ("--export eval-results", "'demo pairs' is none: export every-eval-ever"),
         ("--model org/model --offline", "the network is switched off"),
         ("--pairs org/pairs:test --offline", "the network is switched off"),
+        (f"--reproduce {PUBLISHED} --published {{tmp}}", f"has nothing of {PUBLISHED}"),
+        (f"--reproduce {PUBLISHED} --offline", "Give a folder with a copy of it (--published)."),
         *(
             (f"--upload org/results --dry-run {part}", ONLY_WHOLE)
             for part in ("--limit 2", "--per-subset 1", "--subset hep-go")

@@ -133,21 +133,37 @@ PACKS = {
 EVERY = pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
 
 
+SINKS = torch.linspace(-1, 3, HEADS)
+ASKED: list[tuple[int, int | None, float | None, dict[str, Any]]] = [
+    (4, None, None, {}),
+    (2, 3, 0.7, {}),
+    (1, 1, None, {}),
+    (2, 1000, 0.7, {}),
+    (2, None, 0.7, {"softcap": 0.5}),
+    (2, 3, 0.7, {"s_aux": SINKS}),
+    (1, 3, None, {"softcap": 1.5, "s_aux": SINKS}),
+]
+"""Heads of keys, window, scaling, and what no kernel knows."""
+
+
 @EVERY
+@pytest.mark.parametrize("at_once", [2**26, 50])
 def test_attention_is_a_plain_masked_softmax_and_in_the_last_layer_of_what_is_read(
-    pairs: list[Prepared],
+    pairs: list[Prepared], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(attention, "_PRODUCTS", at_once)
     pack = write_pack(pairs, CPU, variable_length=False)
     segments = pack.arguments["segments"].segments
     read = {place for each in segments for place in range(each.read, each.end)}
     spared = [place for place in range(len(pack.ids)) if place not in read]
-    for kv_heads, window, scaling in ((4, None, None), (2, 3, 0.7), (1, 1, None), (2, 1000, 0.7)):
-        asked = (*random_tokens(len(pack.ids), kv_heads), None, scaling, window)
-        expected = masked_softmax(pairs, *asked[:3], scaling or DIM**-0.5, window)
-        out, weights = attention.attend(Layer(4), *asked, **pack.arguments, last_layer=5)
+    for kv_heads, window, scaling, by_hand in ASKED:
+        tokens = random_tokens(len(pack.ids), kv_heads)
+        expected = masked_softmax(pairs, *tokens, scaling or DIM**-0.5, window, **by_hand)
+        arguments = {**pack.arguments, **by_hand, "last_layer": 5}
+        out, weights = attention.attend(Layer(4), *tokens, None, scaling, window, **arguments)
         assert weights is None
         assert_near(out[0], expected)
-        last, _ = attention.attend(Layer(5), *asked, **pack.arguments, last_layer=5)
+        last, _ = attention.attend(Layer(5), *tokens, None, scaling, window, **arguments)
         assert_near(last[0, pack.tails], expected[pack.tails])
         assert not last[0, spared].any()
 
@@ -168,28 +184,6 @@ def test_one_call_for_all_segments_is_asked_the_same(
     exact = (query.float(), key.float(), value.float())
     expected = masked_softmax(pairs, *exact, DIM**-0.5, window)
     assert (out[0].float() - expected).abs().max() < 0.02
-
-
-@EVERY
-@pytest.mark.parametrize(("at_once", "window"), [(2**26, None), (50, 3)])
-def test_softcap_and_sinks_are_as_a_plain_softmax_has_them(
-    pairs: list[Prepared], at_once: int, window: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(attention, "_PRODUCTS", at_once)
-    pack = write_pack(pairs, CPU, variable_length=False)
-    tokens = random_tokens(len(pack.ids), 2)
-    sinks = torch.linspace(-1, 3, HEADS)
-    unasked = masked_softmax(pairs, *tokens, 0.7, window)
-    kinds: list[dict[str, Any]] = [
-        {"softcap": 0.5},
-        {"s_aux": sinks},
-        {"softcap": 1.5, "s_aux": sinks},
-    ]
-    for asked in kinds:
-        every = {**pack.arguments, **asked}
-        out, _ = attention.attend(Layer(), *tokens, None, 0.7, window, **every)
-        assert_near(out[0], masked_softmax(pairs, *tokens, 0.7, window, **asked))
-        assert (out[0] - unasked).abs().max() > 0.05
 
 
 def test_what_packs_do_not_have_is_refused() -> None:

@@ -89,12 +89,7 @@ def test_what_is_off_by_more_than_rounding_is_doubted_however_small_rewards_are(
     model = random_model(llama, initializer_range=0.05)
     model.score.weight.data.mul_(1e-3)
     model = model.bfloat16()
-
-    def few() -> Rewards:
-        forward = Padded(model, 1, whole=False, why="")
-        return [(float(a), float(b)) for a, b in scored(model, forward, READY[:4])]
-
-    proof = proof_of(model, few)
+    proof = proof_of(model, lambda: one_at_a_time(model, READY[:4]))
     expected = proof.expected
     off = float(expected.std()) / 8
     assert proof.mismatch(expected.tolist()) == ""
