@@ -4,13 +4,14 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scoring import __main__
 from scoring.spec import ScoredPack
 from tests.conftest import PATIENCE
 
@@ -25,6 +26,7 @@ CONTEXT.set_forkserver_preload(
 )
 LAUNCHED = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 """What a launcher of several processes tells each."""
+HOURS = 4 * 3600.0
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -35,32 +37,24 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 class Fork:
-    """A function in a process of its own, of which `subprocess.Popen` would say as much."""
+    """A function in a process of its own. told: to its environment."""
 
-    def __init__(
-        self, function: Callable[..., object], *given: Any, environ: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, function: Callable[..., object], *given: Any, **told: str) -> None:
         self._said = tempfile.TemporaryDirectory()
-        values = environment() if environ is None else dict(environ)
-        self._process = CONTEXT.Process(
-            target=_run, args=(self._said.name, values, function, given), daemon=True
-        )
+        of_run = (self._said.name, environment(**told), function, given)
+        self._process = CONTEXT.Process(target=_run, args=of_run, daemon=True)
         self._process.start()
-
-    @property
-    def returncode(self) -> int | None:
-        return self._process.exitcode
 
     def send_signal(self, number: signal.Signals) -> None:
         assert self._process.pid is not None
         os.kill(self._process.pid, number)
 
-    def communicate(self) -> tuple[str, str]:
-        """Wait for its end; what it wrote to its output and as errors."""
+    def end(self) -> tuple[int, str, str]:
+        """Wait for its end; its exit code, and what it wrote to its output and as errors."""
         self._process.join(PATIENCE)
         assert self._process.exitcode is not None, "it does not end"
         out, err = (Path(self._said.name, name).read_text("utf-8") for name in ("out", "err"))
-        return out, err
+        return self._process.exitcode, out, err
 
 
 def _run(
@@ -77,24 +71,20 @@ def _run(
     raise SystemExit(function(*given))
 
 
-def command_line(
-    *given: str | Path, packs: int = 10**6, environ: Mapping[str, str] | None = None
-) -> Fork:
+def command_line(*given: str | Path, packs: int = 10**6, **told: str) -> Fork:
     """`python -m scoring`, but for its start. packs: after which it waits to be stopped."""
-    return Fork(_score_and_wait, [str(each) for each in given], packs, environ=environ)
+    return Fork(_score, [str(each) for each in given], packs, **told)
 
 
-def _score_and_wait(given: list[str], packs: int) -> int:
-    """The command line's exit code."""
-    from scoring.__main__ import main
+def _score(given: list[str], packs: int) -> int:
     from scoring.run import score
 
     def held(*of: Any, **more: Any) -> Iterator[ScoredPack]:
         for place, pack in enumerate(score(*of, **more)):
             if place == packs:
-                time.sleep(4 * 3600.0)
+                time.sleep(HOURS)
             yield pack
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("scoring.run.score", held)
-        return main(given)
+        return __main__.main(given)

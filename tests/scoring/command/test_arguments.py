@@ -11,6 +11,7 @@ from scoring.command.arguments import Arguments, _parser, parse
 from scoring.spec import RunSettings
 from tests.support.named_rows import by_sentence
 
+Capture = pytest.CaptureFixture[str]
 LEAST = "--model demo --pairs demo --out run"
 MANY = """--family logprob-mean --ref-model org/sft --tokenizer org/tok --url http://host:8000/v1
 --label 0 --name org/model --published results --subset b --subset a --per-subset 5 --limit 7
@@ -108,25 +109,19 @@ NO_NUMBERS = ("--per-subset 0", "--limit 1.5", "--limit ²", "--max-length 16,38
         (f"{LEAST} stray", "unrecognized arguments: stray"),
     ),
 )
-def test_wrong_arguments_end_with_2_and_say_why(
-    given: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_arguments_end_with_2_and_say_why(given: str, said: str, capsys: Capture) -> None:
     with pytest.raises(SystemExit, match=r"^2$"):
         parse(given.split(" "))
     told = capsys.readouterr()
     assert told.out == "" and said in told.err
 
 
-def test_help_names_every_option_and_its_examples_can_be_parsed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_help_names_every_option_and_its_examples_can_be_parsed(capsys: Capture) -> None:
     with pytest.raises(SystemExit, match=r"^0$"):
         parse(["--help"])
     shown = capsys.readouterr().out
-    named = re.findall(r"^ +(--[\w-]+)", shown.partition("options:")[2], flags=re.MULTILINE)
-    assert options() <= set(named)
+    assert options() <= set(re.findall(r"^ +(--[\w-]+)", shown, flags=re.MULTILINE))
     assert all(f" {code} " in shown.partition("exit codes:")[2] for code in (0, 1, 2, 3, 130))
-    joined = shown.replace("\\\n", " ")
-    examples = re.findall(r"^  .*-m scoring (.*)$", joined, flags=re.MULTILINE)
+    examples = re.findall(r"^  .*-m scoring (.*)$", shown, flags=re.MULTILINE)
     assert len(examples) == 3
     assert all(parse(example.split()).out.name for example in examples)

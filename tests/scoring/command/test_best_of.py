@@ -9,6 +9,7 @@ import pytest
 from scoring.__main__ import main
 from tests.support.files import write_jsonl
 
+Capture = pytest.CaptureFixture[str]
 Row = dict[str, Any]
 PROMPT = {"prompt": "Name a colour."}
 ASKED = {"role": "user", "content": PROMPT["prompt"]}
@@ -39,7 +40,7 @@ def ranked(tmp_path: Path, rows: list[Row]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_responses_of_any_source_have_rewards_ranks_and_a_best(
-    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    source: str, tmp_path: Path, capsys: Capture
 ) -> None:
     assert ranked(tmp_path, SOURCES[source]) == [([3, 5, 6], 3, [3, 2, 1])]
     assert "1 prompt, 3 responses" in capsys.readouterr().out
@@ -58,9 +59,7 @@ def test_upstreams_file_has_an_object_a_response(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_is_none_is_left_out_with_a_sentence_and_the_rest_ranked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_none_is_left_out_and_the_rest_ranked(tmp_path: Path, capsys: Capture) -> None:
     none: list[Row] = [{"prompt": "p", "responses": []}, PROMPT, {"completion": "a"}]
     some = [{"prompt": "p", "responses": each} for each in (["only"], ["same", "same"])]
     assert ranked(tmp_path, [*none, *some]) == [([4], 1, [1]), ([4, 4], 1, [1, 1])]
@@ -70,9 +69,7 @@ def test_what_is_none_is_left_out_with_a_sentence_and_the_rest_ranked(
     assert "row 3: prompt is null; the row is left out." in told
 
 
-def test_another_shape_is_refused_in_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_shape_is_refused_in_a_sentence(tmp_path: Path, capsys: Capture) -> None:
     for row, words in (
         ({"prompt": "p", "responses": "a"}, "row 1, column responses: text, must be a list."),
         ({"messages": [ASKED]}, "messages: its last message is of the user, not the assistant."),
@@ -81,9 +78,7 @@ def test_another_shape_is_refused_in_a_sentence(
         assert words in capsys.readouterr().err
 
 
-def test_the_best_of_the_first_k_is_right_as_often_as_counted_by_hand(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_best_of_the_first_k_is_as_counted_by_hand(tmp_path: Path, capsys: Capture) -> None:
     """By length, of four responses: the second of the first row, and the fourth of the second, are
     the longest; of the first two that is the second and the first."""
     rows: list[Row] = []

@@ -10,10 +10,12 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -32,6 +34,7 @@ from tests.support.named_rows import by_sentence
 Capture = pytest.CaptureFixture[str]
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
 DEMO = ("--model", "demo", "--pairs", "demo", "--per-subset", "1", "--budget", "1024", *ON_CPU)
+SHORT = ("--model", "demo", "--pairs", "demo", "--limit", "8", *ON_CPU)
 LONGER = ("--model", "longer", "--pairs", "demo")
 EXPORTED = ("eval-set/local/demo-part.json", "eval-set-scores/local/demo-part.json")
 N_PAIRS = 23
@@ -42,23 +45,22 @@ class Ended(NamedTuple):
     """A run in a process of its own, and what that process said."""
 
     folder: Path
-    code: int | None
+    code: int
     out: str
     err: str
 
 
-def end(process: Fork, folder: Path) -> Ended:
-    """Wait for it. A slow machine is also told how far it is."""
-    out, err = process.communicate()
-    but_progress = re.sub(r"^\d+ of \d+ pairs, \d+ s\n", "", err, flags=re.M)
-    return Ended(folder, process.returncode, out, but_progress)
+def ended(process: Fork, folder: Path) -> Ended:
+    """A slow machine is also told how far it is."""
+    code, out, err = process.end()
+    return Ended(folder, code, out, re.sub(r"^\d+ of \d+ pairs, \d+ s\n", "", err, flags=re.M))
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """The demo pairs scored without a break, by one process."""
     folder = tmp_path_factory.mktemp("whole") / "new" / "run"
-    return end(command_line(*DEMO, "--out", folder), folder)
+    return ended(command_line(*DEMO, "--out", folder), folder)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +71,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     rewards = folder / "rewards.jsonl"
     until(lambda: rewards.exists() and b"\n" in rewards.read_bytes())
     process.send_signal(signal.SIGINT)
-    return end(process, folder)
+    return ended(process, folder)
 
 
 def assert_same_exports(folder: Path, expected: Path) -> None:
@@ -112,9 +114,7 @@ def test_ctrl_c_ends_with_130_and_keeps_what_was_scored(stopped: Ended) -> None:
     assert not (stopped.folder / "eval-set").exists()
 
 
-def test_a_selection_is_taken_in_the_datasets_order_and_is_called_a_part(
-    tmp_path: Path, demo_pairs: list[Pair]
-) -> None:
+def test_a_part_is_taken_in_the_datasets_order(tmp_path: Path, demo_pairs: list[Pair]) -> None:
     given = "--subset hep-js --subset hep-go --per-subset 3 --limit 4".split()
     assert main([*LONGER, "--out", str(tmp_path), *given]) == 0
     path = tmp_path / "eval-set-scores" / "baseline" / "longer-part.json"
@@ -130,9 +130,7 @@ def test_a_selection_is_taken_in_the_datasets_order_and_is_called_a_part(
 
 
 @pytest.mark.parametrize("name", ["my/floor", "../../up", "/{tmp}/up"])
-def test_exports_bear_the_name_that_is_given_and_none_leads_out_of_the_folder(
-    name: str, tmp_path: Path
-) -> None:
+def test_exports_stay_in_the_folder_whatever_their_name(name: str, tmp_path: Path) -> None:
     given = [*LONGER, "--limit", "2", "--out", str(tmp_path / "run")]
     with suppress(SystemExit):
         main([*given, "--name", name.replace("/{tmp}", str(tmp_path))])
@@ -226,28 +224,47 @@ def test_another_run_is_not_gone_on_with_nor_a_finished_one_passed_off_as_it(
         assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
 
 
-def two_processes(folder: Path, packs: int = 10**6) -> list[Fork]:
-    """A run of two. packs: after which each waits."""
-    return [
-        command_line(*DEMO, "--out", folder, packs=packs, environ=environment(**told))
-        for told in told_by_a_launcher()
-    ]
+def test_a_part_of_published_pairs_is_held_against_theirs(tmp_path: Path, capsys: Capture) -> None:
+    """The demo model's results, in the name of a model whose settings upstream published."""
+    published = str(tmp_path / "published")
+    assert main([*SHORT, "--upstream-compatible", "--name", PUBLISHED, "--out", published]) == 0
+    capsys.readouterr()
+    asked = ("--reproduce", PUBLISHED, "--published", published, "--limit", "6")
+    assert main([*SHORT, *asked, "--out", str(tmp_path / "again")]) == 0
+    told = capsys.readouterr().out
+    assert f"Beside what is published of {PUBLISHED}" in told
+    assert "Equal: no pair changed." in told and re.search(r"^score +6 ", told, re.M)
+    assert "template: own" not in told and "batch: 1 here, 4 there" in told
 
 
-def told_by_a_launcher() -> list[dict[str, str]]:
-    """What torchrun puts into the environment of each of two processes."""
+def test_results_of_the_real_pairs_are_held_against_no_relabelled_ones(
+    shared_data: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    real = pq.read_table(shared_data / "reward-bench" / "filtered.parquet")[:8]
+    sides = {"chosen": "rejected", "rejected": "chosen"}
+    names = [sides.get(name, name) for name in real.column_names]
+    for name, table, status in (("copy", real, 0), ("swapped", real.rename_columns(names), 1)):
+        pq.write_table(table, path := tmp_path / f"{name}.parquet")
+        asked = ("--published", str(shared_data / "reward-bench-results"), "--pairs", str(path))
+        model = ("--reproduce", PUBLISHED, "--model", "demo", "--out", str(tmp_path / name))
+        assert main([*ON_CPU, *model, *asked]) == status, capsys.readouterr().err
+    assert "is not of this run's pairs" in capsys.readouterr().err
+
+
+def two_processes(function: Callable[..., Fork], *given: Any, **more: Any) -> list[Fork]:
+    """A function that begins a process, called as torchrun tells each of two in its environment."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    both = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    return [{**both, "RANK": rank, "LOCAL_RANK": rank} for rank in ("0", "1")]
+        port = str(free.getsockname()[1])
+    both = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    return [function(*given, RANK=rank, LOCAL_RANK=rank, **both, **more) for rank in ("0", "1")]
 
 
 def test_two_processes_give_what_one_gives(whole: Ended, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    both = two_processes(folder)
-    said = [process.communicate() for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
+    both = two_processes(command_line, *DEMO, "--out", folder)
+    codes, said, errors = zip(*(process.end() for process in both), strict=True)
+    assert codes == (0, 0), errors
     assert_same_exports(folder, whole.folder)
     parts = {path.name: path.stat().st_size for path in folder.glob("rewards*")}
     assert parts.keys() == {"rewards-0.jsonl", "rewards-1.jsonl"} and all(parts.values())
@@ -255,20 +272,18 @@ def test_two_processes_give_what_one_gives(whole: Ended, tmp_path: Path) -> None
     assert (run.status, run.n_scored) == ("finished", N_PAIRS)
     assert len({row.key for row in run.rows()}) == N_PAIRS
     assert run.tokens == Run.open(whole.folder).tokens
-    assert "".join(out for out, _ in said).count("all pairs, unweighted") == 1
+    assert "".join(said).count("all pairs, unweighted") == 1
 
 
 @pytest.mark.slow
-def test_processes_that_are_killed_leave_a_run_that_goes_on_under_torchrun(
-    whole: Ended, tmp_path: Path
-) -> None:
+def test_killed_processes_go_on_under_torchrun(whole: Ended, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     parts = [folder / f"rewards-{rank}.jsonl" for rank in (0, 1)]
-    both = two_processes(folder, packs=2)
+    both = two_processes(command_line, *DEMO, "--out", folder, packs=2)
     until(lambda: all(part.exists() and part.stat().st_size for part in parts))
     for process in both:
         process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.end()
     run = Run.open(folder)
     assert run.status != "finished" and 0 < len(run.rows()) < N_PAIRS
     assert not (folder / "eval-set").exists()
@@ -298,10 +313,9 @@ def meet() -> None:
 
 
 def test_what_the_first_says_reaches_the_other_and_so_does_its_error() -> None:
-    both = [Fork(meet, environ=environment(**told)) for told in told_by_a_launcher()]
-    said = [process.communicate() for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
-    assert [out.strip() for out, _ in said] == [
+    codes, said, errors = zip(*(each.end() for each in two_processes(Fork, meet)), strict=True)
+    assert codes == (0, 0), errors
+    assert [out.strip() for out in said] == [
         "[0, 2, True, '-0', {'told': 7}, 'not so']",
         "[1, 2, False, '-1', {'told': 7}, 'not so']",
     ]

@@ -59,9 +59,7 @@ def run_of(folder: Path, scored: list[ScoredPair], parts: int = 1, facts: RunFac
     return run.mark_ended("finished")
 
 
-def test_the_table_has_sections_their_subsets_and_the_others_and_what_is_odd(
-    tmp_path: Path,
-) -> None:
+def test_the_table_has_sections_other_subsets_and_what_is_odd(tmp_path: Path) -> None:
     scored = [
         *rows("own", WIN, TIE),
         *rows("hep-js", WIN, LOSS, WIN, cut=2),

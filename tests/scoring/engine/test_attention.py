@@ -38,9 +38,7 @@ def prepared_pairs(draw: st.DrawFn) -> Prepared:
 
 
 @given(st.lists(prepared_pairs(), min_size=1, max_size=5))
-def test_every_token_is_written_once_at_its_place_and_each_side_is_read_at_its_tail(
-    pairs: list[Prepared],
-) -> None:
+def test_each_token_is_written_once_at_its_place_and_read_at_tails(pairs: list[Prepared]) -> None:
     pack = write_pack(pairs, CPU, variable_length=False)
     written: list[tuple[int, int]] = []
     read: list[int] = []
@@ -187,17 +185,18 @@ def test_one_call_for_all_segments_is_asked_the_same(
 
 
 def test_what_packs_do_not_have_is_refused() -> None:
-    for foreign, in_one_call in (("position_bias", False), ("softcap", True), ("s_aux", True)):
-        pack = write_pack(PACKS["equal"], CPU, variable_length=in_one_call)
-        tokens = random_tokens(len(pack.ids), 4)
-        with pytest.raises(NotImplementedError, match=foreign):
-            attention.attend(Layer(), *tokens, None, **{**pack.arguments, foreign: 5.0})
     both_ways = Layer()
     both_ways.is_causal = False
-    pack = write_pack(PACKS["equal"], CPU, variable_length=False)
-    with pytest.raises(NotImplementedError, match="later tokens"):
-        attention.attend(both_ways, *tokens, None, **pack.arguments)
-    with pytest.raises(NotImplementedError, match="an attention mask"):
-        attention.attend(Layer(), *tokens, torch.zeros(1), **pack.arguments)
+    for layer, mask, more, in_one_call, said in (
+        (Layer(), None, {"position_bias": 5.0}, False, "position_bias"),
+        (Layer(), None, {"softcap": 5.0}, True, "softcap"),
+        (Layer(), None, {"s_aux": 5.0}, True, "s_aux"),
+        (both_ways, None, {}, False, "later tokens"),
+        (Layer(), torch.zeros(1), {}, False, "an attention mask"),
+    ):
+        pack = write_pack(PACKS["equal"], CPU, variable_length=in_one_call)
+        tokens = random_tokens(len(pack.ids), 4)
+        with pytest.raises(NotImplementedError, match=said):
+            attention.attend(layer, *tokens, mask, **{**pack.arguments, **more})
     assert not attention.has_variable_length(CPU, torch.bfloat16)
     assert not attention.has_variable_length(torch.device("cuda"), torch.float32)

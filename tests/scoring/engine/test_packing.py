@@ -28,10 +28,10 @@ def cost(pack: list[int], costs: list[int]) -> int:
 
 
 @given(COSTS, BUDGETS, st.integers(0, 5))
-def test_packs_hold_each_pair_once_within_the_budget_and_the_costliest_comes_first(
+def test_packs_hold_each_pair_once_within_the_budget(
     costs: list[int], budget: int, seed: int
 ) -> None:
-    """So that lack of memory shows at once."""
+    """The costliest comes first, so that lack of memory shows at once."""
     packs = plan_packs(costs, budget, seed)
     assert sorted(index for pack in packs for index in pack) == list(range(len(costs)))
     assert all(len(pack) == 1 or cost(pack, costs) <= budget for pack in packs)
@@ -73,16 +73,14 @@ def test_packs_are_shared_out_evenly(costs: list[int], n: int) -> None:
 
 
 @given(COSTS, BUDGETS)
-def test_batches_hold_each_sequence_once_within_the_budget_and_the_longest_come_first(
-    lengths: list[int], batch_tokens: int
-) -> None:
-    batches = list(padded_batches(lengths, batch_tokens))
+def test_batches_go_from_long_to_short_within_the_budget(lengths: list[int], most: int) -> None:
+    batches = list(padded_batches(lengths, most))
     order = [index for batch in batches for index in batch]
     assert sorted(order) == list(range(len(lengths)))
     assert [lengths[index] for index in order] == sorted(lengths, reverse=True)
     for batch in batches:
-        assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= batch_tokens
-    assert list(padded_batches([], batch_tokens)) == []
+        assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= most
+    assert list(padded_batches([], most)) == []
 
 
 def test_compiling_is_repaid_by_a_long_run_and_sooner_where_code_is_kept(
@@ -102,9 +100,7 @@ def test_compiling_is_repaid_by_a_long_run_and_sooner_where_code_is_kept(
     assert [*map(is_compiling_repaid, tokens)] == [False, False, True, True]
 
 
-def test_compiling_begins_no_processes_beside_this_one_and_the_owners_folder_stays(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_compiling_begins_no_processes_beside_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """They would count as memory of the worker, and outlive one that is ended."""
     from torch._inductor.config import decide_compile_threads
 
@@ -114,4 +110,4 @@ def test_compiling_begins_no_processes_beside_this_one_and_the_owners_folder_sta
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "own")
     keep_compiled_in(Path("another"))
     assert decide_compile_threads() == 1
-    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == "own"
+    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == "own", "the owner's stays"

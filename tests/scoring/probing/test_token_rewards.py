@@ -8,20 +8,31 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import processors
+from transformers import AutoTokenizer, ByT5Tokenizer
 
+from scoring.engine.formatting import Formatter, TokenSequence
+from scoring.engine.formatting import Tokenizer as AnyTokenizer
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import Baseline
 from scoring.families.classifier import Classifier
 from scoring.probing.token_rewards import (
+    Piece,
     SideRewards,
     TokenReward,
     TokenRewards,
     largest_jumps,
+    locate_tokens,
+    response_span,
+    side_pieces,
     token_rewards,
 )
-from scoring.spec import ModelSpec, Pair
+from scoring.spec import ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
+from tests.support.plain_words import WITH_BOS
 from tests.support.rounding import DEMO, near
 from tests.support.small_models import (
     CPU,
@@ -41,7 +52,6 @@ from tests.support.small_models import (
 MIXED = Pair(
     *("s:mixed", "s", "Translate: water 🤔", "Das ist 青い水 🤔🤔, naïve.\n\n", "青い水 is über 🤔")
 )
-TOLD = [pair for pair in PAIRS if pair.chosen and pair.rejected]
 SMALL_PAIR = Pair("s:1", "s", "w5 w6 w9", "w7 w8 w4", "w7 w12 w13 w14")
 
 
@@ -58,16 +68,13 @@ def assert_as_prefixes(told: TokenRewards, scorer: Scorer, model: Any, n_places:
         places = [*range(0, len(side.tokens), -(-len(side.tokens) // n_places)), len(side.tokens)]
         with torch.inference_mode():
             expected = [model(torch.tensor([ids[: first + n]])).logits.item() for n in places]
-        assert [got[place] for place in places] == near(expected, **shape_of(model))
+        shape = {"layers": model.config.num_hidden_layers, "width": model.config.hidden_size}
+        assert [got[place] for place in places] == near(expected, **shape)
 
 
 def assert_last_is_the_runs(told: TokenRewards, scorer: Scorer, **shape: Any) -> None:
     (rewards,) = scorer.rewards(scorer.prepare([told.pair]))
     assert [told.chosen.reward, told.rejected.reward] == near(rewards, **shape)
-
-
-def shape_of(model: Any) -> dict[str, int]:
-    return {"layers": model.config.num_hidden_layers, "width": model.config.hidden_size}
 
 
 def text_of(side: SideRewards) -> str:
@@ -96,9 +103,6 @@ def test_the_demo_models_rewards_are_those_of_each_beginning(demo_scorer: Scorer
         assert text_of(side) == f"{response}<|im_end|>" and not side.truncated
         n_tokens = len(side.tokens) - 1
         assert [token.in_response for token in side.tokens] == [*([True] * n_tokens), False]
-        pieces = [token.piece for token in side.tokens]
-        emoji = pieces.index("🤔")
-        assert pieces[emoji - 3 : emoji] == ["", "", ""] and "青" in pieces
 
 
 @pytest.mark.parametrize("config", [gemma3, gpt2, bloom])
@@ -109,7 +113,7 @@ def test_small_models_rewards_are_those_of_each_beginning(
     folder = save(tmp_path, config())
     scorer, model = opened(folder), plain(folder)
     assert (scorer.traits.path == PACKED) == (config is not bloom)
-    for pair in TOLD[::3]:
+    for pair in [pair for pair in PAIRS if pair.chosen and pair.rejected][::3]:
         told = token_rewards(scorer, pair)
         assert_as_prefixes(told, scorer, model, n_places=12)
         assert_last_is_the_runs(told, scorer)
@@ -118,8 +122,6 @@ def test_small_models_rewards_are_those_of_each_beginning(
 @pytest.mark.parametrize("max_length", [None, 8])
 def test_run_rms_tokens_end_where_it_reads(max_length: int | None, tmp_path: Path) -> None:
     """A masked BOS before the text, or one put before what is left of it; EOS is padding."""
-    from tokenizers import processors
-
     made = tokenizer(DOUBLED, pad=None)
     made.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", 2)]
@@ -156,16 +158,10 @@ def test_models_without_a_reward_after_each_token_are_named(tmp_path: Path) -> N
     for scorer, said in (
         (
             Baseline(ModelSpec("baseline/longer", "", "", "longer"), CPU),
-            "is of family longer, which has no reward after each",
+            "is of family longer, which",
         ),
-        (
-            opened(save(tmp_path / "encoder", bert())),
-            "one reward for a whole text, and none after each token",
-        ),
-        (
-            opened(save(tmp_path / "seeing", seeing, scale=1e-5)),
-            "sees the whole text at each token",
-        ),
+        (opened(save(tmp_path / "encoder", bert())), "one reward for a whole text, and none after"),
+        (opened(save(tmp_path / "seeing", seeing, scale=1e-5)), "sees the whole text at each"),
     ):
         with pytest.raises(KnownError, match=said):
             token_rewards(scorer, SMALL_PAIR)
@@ -182,3 +178,85 @@ def test_the_tokens_with_which_the_reward_changed_most_come_first_whatever_the_s
         side = SideRewards(tokens, before, truncated=False)
         assert largest_jumps(side) == jumps
         assert largest_jumps(side, 2) == jumps[:2]
+
+
+# Where in a text its tokens stand, and which are the response's.
+
+ODD = "Red, 青い水 🤔🤔 über…\n\n  naïve\tend "
+
+
+@pytest.fixture(scope="module")
+def demo() -> AnyTokenizer:
+    return AutoTokenizer.from_pretrained(DEMO_MODEL)
+
+
+def pieces(tokenizer: AnyTokenizer, text: str) -> list[str]:
+    ids, spans = locate_tokens(tokenizer, text, special=False)
+    assert ids == tuple(tokenizer(text, add_special_tokens=False).input_ids)
+    assert len(spans) == len(ids)
+    return [text[start:end] for start, end in spans]
+
+
+def sides(pair: Pair, tokenizer: AnyTokenizer, **settings: object) -> list[list[Piece]]:
+    used = Formatter(tokenizer, 10_000, RunSettings(**settings))  # type: ignore[arg-type]
+    return side_pieces(used, used.prepare([pair])[0])
+
+
+@given(text=st.text())
+def test_pieces_join_to_the_text(text: str, demo: AnyTokenizer) -> None:
+    assert "".join(pieces(demo, text)) == text
+
+
+def test_offsets_without_their_spaces_or_none_at_all_come_to_the_same(demo: AnyTokenizer) -> None:
+    """As Llama 3's post-processor trims them; a token of ByT5 is a byte, found by decoding."""
+    trimmed = AutoTokenizer.from_pretrained(DEMO_MODEL)
+    trimmed.backend_tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
+    told = trimmed(ODD, return_offsets_mapping=True).offset_mapping
+    assert told != demo(ODD, return_offsets_mapping=True).offset_mapping
+    assert pieces(trimmed, ODD) == pieces(demo, ODD)
+    assert pieces(demo, "ab 🤔c") == ["ab", " ", "", "", "", "🤔", "c"]
+    expected = ["a", " ", "", "é", "", "", "", "🤔", "b", "</s>", "c"]
+    assert pieces(ByT5Tokenizer(), "a é🤔b</s>c") == expected
+
+
+def test_a_response_is_what_the_template_does_not_write() -> None:
+    """Which may write the same words, look at them, or leave them out."""
+    for text, marked, span in (
+        ("<u>end<a>end<end>", "<u>end<a>*<end>", (9, 12)),
+        ("<a><<end>", "<a>*<end>", (3, 4)),
+        ("<a>think<end>", "<a>no thoughts*<end>", (3, 8)),
+        ("<a>words", "<a>", (3, 8)),
+    ):
+        assert response_span(text, marked, "*") == span
+
+
+def test_a_trimmed_response_is_placed_and_an_empty_one_refused(demo: AnyTokenizer) -> None:
+    trimming = AutoTokenizer.from_pretrained(DEMO_MODEL)
+    trimming.chat_template = WITH_BOS.replace("message['content']", "message['content'] | trim")
+    placed, _ = sides(Pair("s:1", "s", "one", " two \n", "three"), trimming)
+    assert "".join(piece for piece, in_response in placed if in_response).strip() == "two"
+    for chosen, rejected, used in (("", "two", demo), ("two", "", demo), (" \n ", "two", trimming)):
+        named = "chosen" if chosen != "two" else "rejected"
+        with pytest.raises(KnownError, match=f"The {named} response is empty"):
+            sides(Pair("s:1", "s", "one", chosen, rejected), used)
+
+
+def test_truncation_keeps_places_and_a_response_cut_off_is_refused(demo: AnyTokenizer) -> None:
+    pair = Pair("s:1", "s", "one", ODD, "two")
+    whole, _ = sides(pair, demo)
+    left, _ = sides(pair, demo, max_length=9)
+    assert left == whole[-9:]
+    n = len(Formatter(demo, 10_000, RunSettings()).prepare([pair])[0].chosen.ids)
+    right, _ = sides(pair, demo, max_length=n - 9, truncation_side="right")
+    assert right == whole[:-9]
+    with pytest.raises(KnownError, match=f"chosen response is cut off: .* has {n} tokens, of"):
+        sides(pair, demo, max_length=3, truncation_side="right")
+
+
+def test_other_tokens_than_the_models_are_not_placed(demo: AnyTokenizer) -> None:
+    """As of a tokenizer that treats a conversation otherwise than its text."""
+    used = Formatter(demo, 100, RunSettings())
+    (prepared,) = used.prepare([Pair("s:1", "s", "one", "two", "three")])
+    tampered = replace(prepared, chosen=TokenSequence((*prepared.chosen.ids[:-1], 5)))
+    with pytest.raises(KnownError, match="does not say where in a text its tokens stand"):
+        side_pieces(used, tampered)
