@@ -187,12 +187,13 @@ def test_one_call_for_all_segments_is_asked_the_same(
 def test_what_packs_do_not_have_is_refused() -> None:
     both_ways = Layer()
     both_ways.is_causal = False
+    nothing: dict[str, float] = {}
     for layer, mask, more, in_one_call, said in (
         (Layer(), None, {"position_bias": 5.0}, False, "position_bias"),
         (Layer(), None, {"softcap": 5.0}, True, "softcap"),
         (Layer(), None, {"s_aux": 5.0}, True, "s_aux"),
-        (both_ways, None, {}, False, "later tokens"),
-        (Layer(), torch.zeros(1), {}, False, "an attention mask"),
+        (both_ways, None, nothing, False, "later tokens"),
+        (Layer(), torch.zeros(1), nothing, False, "an attention mask"),
     ):
         pack = write_pack(PACKS["equal"], CPU, variable_length=in_one_call)
         tokens = random_tokens(len(pack.ids), 4)
