@@ -51,7 +51,7 @@ SCORED = [each for each in COMMANDS if re.match("python -m scoring (?!.* --expor
 DRY = [each for each in COMMANDS if each.startswith(("make space", "make image-check"))]
 """What takes minutes, a registry or an account, and is asked what it would do."""
 NOT_RUN = (
-    "torchrun",  # tests/scoring/command/test_processes.py starts such
+    "torchrun",  # tests/scoring/command/test_execution.py starts such
     "python -m explorer.rebuild",  # it needs the sources: tests/explorer/data/test_rebuilding.py
     "python -m scoring",  # --export, of the Hub's own pairs: tests/scoring/results/test_exchange.py
     "docker",  # it needs an engine: `make image-check`
