@@ -16,19 +16,9 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModel
 
-from tests.support.small_models import (
-    SMALL,
-    TEMPLATE,
-    WORDS,
-    config_of,
-    edit_config,
-    gemma,
-    gemma2,
-    letters_tokenizer,
-    llama,
-    mistral,
-    tokenizer,
-)
+from scoring.engine.formatting import Prepared
+from tests.support import small_models as small
+from tests.support.small_models import SMALL, WORDS, config_of, gemma2, llama, tokenizer
 
 WIDTH = SMALL["hidden_size"]
 Weights = dict[str, torch.Tensor]
@@ -49,7 +39,7 @@ def save_headed(folder: Path, architecture: str, config: Any, head: Weights, **m
     weights = {f"{prefix}{name}": value for name, value in base.state_dict().items()}
     save_file({**weights, **head}, folder / "model.safetensors", {"format": "pt"})
     base.config.save_pretrained(folder)
-    edit_config(folder, architectures=[architecture], **more)
+    small.edit_config(folder, architectures=[architecture], **more)
     tokenizer().save_pretrained(folder)
     return base
 
@@ -128,7 +118,7 @@ def principle(folder: Path) -> tuple[Any, Reads]:
     rows = random(9643, WIDTH)
     config = llama(vocab_size=len(rows))
     base = save_headed(folder, "LlamaForCausalLM", config, {"lm_head.weight": rows})
-    asking = TEMPLATE.replace("'</s>'", "'w59' if add_generation_prompt else '</s>'")
+    asking = small.TEMPLATE.replace("'</s>'", "'w59' if add_generation_prompt else '</s>'")
     tokenizer(asking, others={"Yes": 9642, "No": 2822}).save_pretrained(folder)
     return base, by_row(rows[9642:] - rows[2822])
 
@@ -152,10 +142,16 @@ def gpm(folder: Path) -> tuple[Any, Reads]:
     return base, read
 
 
-def as_rewards(reads: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Of both sides of each pair; embeddings of GPM by the matrix that its paper has."""
+def formula_rewards(prepared: Sequence[Prepared], base: Any, read: Reads) -> torch.Tensor:
+    """Of both sides of each pair, by a head's formula; of GPM by the matrix that its paper has."""
+    with torch.inference_mode():
+        reads = [
+            read(base(input_ids=torch.tensor([side.ids])).last_hidden_state[0], -side.tail)
+            for pair in prepared
+            for side in pair.sides
+        ]
     if not reads[0].dim():
-        return torch.stack([*reads])
+        return torch.stack(reads)
     rewards = []
     for first, second in zip(reads[::2], reads[1::2], strict=True):
         matrix = torch.zeros(6, 6)
@@ -255,7 +251,7 @@ def gated(
         chat_tokenizer(base.config.model_type).save_pretrained(folder)
 
         def read(states: torch.Tensor, at: int) -> torch.Tensor:
-            weights = (gate(states[at : at + 1])[0] / temperature).exp()
+            weights = (gate(states[at][None])[0] / temperature).exp()
             rewards = (regression @ states[-1]).view(3, -1).mean(1)
             rewards = rewards @ MIXED if is_mixed else rewards
             reward: torch.Tensor = (weights / weights.sum() * 1.5 * rewards).sum()
@@ -282,7 +278,7 @@ MIXED = torch.tensor([[1.0, 0.0, 0.0], [-0.3, 1.0, 0.2], [0.0, -0.5, 1.0]])
 ATHENE = "<|reserved_special_token_1|>"
 QWEN2: dict[str, Any] = {
     "config": partial(config_of, "qwen2", vocab_size=300),
-    "made": letters_tokenizer,
+    "made": small.letters_tokenizer,
 }
 WIDE_LLAMA, WIDE_GEMMA2 = partial(llama, **WIDER), partial(gemma2, **WIDER)
 HEADS: dict[tuple[str, str], Made] = {
@@ -295,7 +291,7 @@ HEADS: dict[tuple[str, str], Made] = {
     ),
     ("UltraRM", "llama"): linear("LlamaRewardModel", "regression_head"),
     ("Eurus-RM", "mistral"): linear(
-        "EurusRewardModel", "regression_head", mistral,
+        "EurusRewardModel", "regression_head", small.mistral,
         auto_map={"AutoModel": "modeling_eurus_rm.EurusRewardModel"},
     ),
     ("Ziya", "llama"): linear(
@@ -330,7 +326,7 @@ HEADS: dict[tuple[str, str], Made] = {
         "GRewardModel", "v_head.summary", 24, gemma2, vhead_num_neurons=24
     ),
     ("GRM", "gemma"): linear(
-        "GRewardModel", "v_head.summary", gemma, 0.5, vhead_layer_type="linear"
+        "GRewardModel", "v_head.summary", small.gemma, 0.5, vhead_layer_type="linear"
     ),
     ("InternLM2", "internlm2"): internlm,
     ("LDL", "gemma2"): ldl,

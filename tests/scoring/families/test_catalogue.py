@@ -18,7 +18,7 @@ from scoring.models.catalogue import catalogue
 from scoring.models.finding import locate
 from tests.conftest import ROOT
 from tests.support.rounding import assert_near
-from tests.support.small_heads import HEADS, as_rewards, write_headed
+from tests.support.small_heads import HEADS, formula_rewards, write_headed
 from tests.support.small_models import CPU, OFFLINE, OPEN, PAIRS, config_of, rewards, save
 
 PAGE = ROOT / "docs" / "catalogue.md"
@@ -53,7 +53,7 @@ COMBINATIONS = sorted({combination(model) for model in catalogue()["models"] if 
 
 
 def is_slow(each: Combination) -> bool:
-    """Whether test_heads.py, test_dpo.py and test_architectures.py run about the same."""
+    """Whether test_heads.py, test_dpo.py and test_classifier.py run about the same."""
     return bool(each.head) or each.family == "dpo" or not each.template
 
 
@@ -84,19 +84,20 @@ def test_what_the_catalogue_says_runs_does(each: Combination, tmp_path: Path) ->
     scorer = open_scorer(locate(str(folder), OPEN, OFFLINE, **given), settings)
     assert scorer.traits.template.startswith(each.template or "own")
     said = [pair for pair in PAIRS if pair.chosen and pair.rejected]
-    expected: list[torch.Tensor] = []
-    with torch.inference_mode():
-        for side in (side for pair in scorer.prepare(said) for side in pair.sides):
-            ids = torch.tensor([side.ids])
-            if each.head:
-                states = base(input_ids=ids).last_hidden_state[0]
-                expected.append(read(states, len(side.ids) - side.tail))
-            elif each.family == "dpo":
-                policy, reference = (likelihood(model, ids, side.tail - 1) for model in models)
-                expected.append(policy - reference)
-            else:
-                expected.append(models[0](input_ids=ids).logits[0, 0])
-    by_formula = as_rewards(expected)
+    prepared = scorer.prepare(said)
+    if each.head:
+        by_formula = formula_rewards(prepared, base, read)
+    else:
+        of_sides: list[torch.Tensor] = []
+        with torch.inference_mode():
+            for side in (side for pair in prepared for side in pair.sides):
+                ids = torch.tensor([side.ids])
+                if each.family == "dpo":
+                    policy, reference = (likelihood(model, ids, side.tail - 1) for model in models)
+                    of_sides.append(policy - reference)
+                else:
+                    of_sides.append(models[0](input_ids=ids).logits[0, 0])
+        by_formula = torch.stack(of_sides)
     assert_near(rewards(scorer, said).flatten(), by_formula)
     assert len({round(value, 4) for value in by_formula.tolist()}) > len(said)
 

@@ -1,9 +1,12 @@
 """Rewards of classifiers, against plain transformers in float32, one sequence at a time.
 
-What holds of every architecture is in test_architectures.py.
+Each architecture has its own rewards, by the path that `docs/architectures.md` says.
 """
 
+import math
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +15,129 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import processors
 from transformers import (
+    AutoConfig,
     AutoModelForSequenceClassification,
     Gemma2PreTrainedModel,
     PreTrainedTokenizerFast,
+    T5Tokenizer,
 )
 
 from scoring.errors import KnownError
+from scoring.families import open_scorer
 from scoring.families.classifier import Classifier
+from scoring.models.finding import locate
 from scoring.spec import Pair, RunSettings, as_objects
+from tests.conftest import ROOT
 from tests.support import small_models as small
+from tests.support.judging import scored
 from tests.support.rounding import assert_near, near
-from tests.support.small_models import PAIRS, rewards
+from tests.support.small_models import CPU, PACKED, PAIRS, WHOLE, rewards
 
-HALF = RunSettings(device="cpu", dtype="bfloat16")
 COMPATIBLE = RunSettings(device="cpu", dtype="float32", upstream_compatible=True)
+TABLE = ROOT / "docs" / "architectures.md"
+PADDED = "padded: packs do not suit this model"
+QUICK = {"llama", "gemma2", "gemma3", "gpt_oss", "deepseek_v3", "bloom", "bert"}
+"""Of which `make test` makes do."""
+PATHS = [
+    *((kind, PACKED, "Llama,") for kind in ("llama", "qwen2", "qwen3", "olmo2", "phi3")),
+    ("starcoder2", PACKED, "Llama,"),
+    *((kind, PACKED, "Mistral") for kind in ("mistral", "gemma3_text", "gemma3")),
+    *((kind, PACKED, "Gemma,") for kind in ("gemma", "phi", "gpt2", "gpt_neox")),
+    *((kind, PACKED, "Qwen 3 MoE") for kind in ("qwen3_moe", "mixtral")),
+    ("gemma2", PACKED, "Gemma 2"),
+    ("gpt_oss", PACKED, "gpt-oss"),
+    *((kind, PACKED, "DeepSeek") for kind in ("deepseek_v3", "deepseek_v2")),
+    *((kind, PADDED, "Bloom") for kind in ("bloom", "mpt", "falcon")),
+    *((kind, PADDED, "Qwen 3.5") for kind in ("qwen3_5_text", "qwen3_5", "qwen3_next", "jamba")),
+    *((kind, WHOLE, "BERT") for kind in ("bert", "modernbert", "roberta", "deberta-v2")),
+]
+"""Architecture, its path, and how its row of the table begins."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "row"),
+    [
+        pytest.param(*row, id=row[0], marks=[] if row[0] in QUICK else [pytest.mark.slow])
+        for row in PATHS
+    ],
+)
+def test_rewards_are_those_of_plain_transformers_by_the_path_of_the_table(
+    kind: str, path: str, row: str, tmp_path: Path
+) -> None:
+    """Whatever is beside a pair; and equal sides tie."""
+    config = small.config_of(kind)
+    folder = small.save(tmp_path, config, small.tokenizer_for(config, small.ENDLESS))
+    scorer = open_scorer(locate(str(folder), small.OPEN, small.OFFLINE), RunSettings(device="cpu"))
+    [told] = re.findall(rf"^\| {re.escape(row)}[^|]*\| (\w+)", TABLE.read_text("utf-8"), re.M)
+    assert path.startswith(told)
+    assert scorer.traits.path.startswith(path)
+    # Of Falcon's two ways of its own, transformers' default is taken: they differ.
+    model = small.plain(folder, "sdpa" if kind == "falcon" else "eager")
+    ids = [side.ids for pair in scorer.prepare(PAIRS) for side in pair.sides]
+    with torch.inference_mode():
+        logits = [model(input_ids=torch.tensor([each])).logits.item() for each in ids]
+    expected = torch.tensor(logits).view(-1, 2)
+    assert expected.max() - expected.min() > 0.1
+    assert_near(rewards(scorer, PAIRS), expected)
+    assert_near(torch.cat([rewards(scorer, [pair]) for pair in PAIRS]), expected)
+    rows = scored(small.opened(folder, replace(CPU, budget=60)), PAIRS, seed=1)
+    assert_near(torch.tensor([rows[pair.key].all_rewards for pair in PAIRS]), expected)
+    equal = [replace(pair, rejected=pair.chosen) for pair in PAIRS]
+    for pairs in (equal, equal[3:5], equal[:1]):
+        got = rewards(scorer, pairs)
+        assert torch.equal(got[:, 0], got[:, 1])  # to the last bit
+
+
+@pytest.mark.parametrize("kind", ["llama", "bloom", "bert"])
+def test_what_is_no_number_spoils_only_the_pairs_that_hold_it(kind: str, tmp_path: Path) -> None:
+    """What both sides share may take it from one of them: such a pair has no margin anyway."""
+    model = small.plain(small.save(tmp_path, small.config_of(kind)))
+    with torch.no_grad():
+        model.get_input_embeddings().weight[small.WORDS.index("w40")] = math.nan
+    model.save_pretrained(tmp_path)
+    texts = [("w5 w6", "w7 w8", "w7 w40"), ("w5", "w40", "w9 w9 w9"), ("w40 w5", "w6", "w7")]
+    pairs = [Pair(f"s:{n}", "s", *each) for n, each in enumerate([*texts, ("w11 w5", "w6", "w7")])]
+    scorer = small.opened(tmp_path)
+    finite = rewards(scorer, pairs).isfinite()
+    holds = torch.tensor([[False, True], [True, False], [True, True], [False, False]])
+    assert not finite[holds].any()
+    assert finite[3].all()
+    row = scored(scorer, pairs)["s:2"]
+    assert (row.chosen_reward, row.rejected_reward, row.outcome) == (None, None, "missing")
+
+
+def t5_tokenizer() -> T5Tokenizer:
+    """Of letters, with an end of its own behind every text."""
+    special = ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "\u2581"]
+    known = [*special, *small.LETTERS]
+    return T5Tokenizer(vocab=[(each, -float(n)) for n, each in enumerate(known)])
+
+
+def test_an_encoder_decoder_reads_its_reward_at_the_last_of_several_ends(tmp_path: Path) -> None:
+    """Without a template, and with room or without: the end is never cut off."""
+    made: Any = t5_tokenizer()
+    config = AutoConfig.for_model(
+        "t5", vocab_size=len(made), d_model=32, d_kv=8, d_ff=37, num_layers=2, num_heads=4,
+        num_labels=1, pad_token_id=5, eos_token_id=2, decoder_start_token_id=5, bos_token_id=1,
+    )  # fmt: skip
+    scorer = small.opened(small.save(tmp_path, config, made), replace(CPU, max_length=200))
+    assert scorer.traits.path == WHOLE
+    pairs = [
+        Pair("s:1", "s", "w1 w2", "w3 </s> w4", "w3 w4 w5 w1"),
+        Pair("s:2", "s", "w1 </s> w2", "w3", "</s></s>"),
+    ]
+    model: Any = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
+    expected = []
+    for pair in pairs:
+        for response in (pair.chosen, pair.rejected):
+            text = f"Human: {pair.prompt}\n\nAssistant: {response}"
+            with torch.inference_mode():
+                expected.append(model(**made(text, return_tensors="pt")).logits[0, 0])
+    assert_near(rewards(scorer, pairs).flatten(), torch.stack(expected))
+    for side in ("left", "right"):
+        short = small.opened(tmp_path, replace(CPU, max_length=12, truncation_side=side))
+        ids = short.prepare(pairs)[0].chosen.ids
+        assert (len(ids), ids[-1]) == (12, 2)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +197,14 @@ def test_a_cap_of_attention_counts_where_a_class_leaves_it_to_sdpa(
 
 @pytest.mark.parametrize(
     ("config", "scale", "path", "off"),
-    [(small.llama, 2000, small.PACKED, 0.05), (small.bert, 200, small.WHOLE, 0.1)],
+    [(small.llama, 2000, PACKED, 0.05), (small.bert, 200, WHOLE, 0.1)],
 )
 def test_heads_are_float32_where_the_rest_of_the_model_is_not(
     config: Any, scale: float, path: str, off: float, tmp_path: Path
 ) -> None:
     """In bfloat16 a reward near 500 would be a multiple of 2."""
     folder = small.save(tmp_path, config(), scale=scale)
-    scorer = small.opened(folder, HALF)
+    scorer = small.opened(folder, replace(CPU, dtype="bfloat16"))
     assert isinstance(scorer, Classifier)
     assert (scorer.traits.dtype, scorer.traits.path) == ("bfloat16", path)
     assert {each.dtype for each in scorer.loaded.model.parameters()} == {torch.bfloat16}
@@ -138,28 +250,34 @@ def as_run_rm(folder: Path, pairs: Sequence[Pair]) -> torch.Tensor:
     return torch.stack(scores).view(-1, 2)
 
 
-@pytest.mark.parametrize("pad", ["<pad>", "</s>", None])
-def test_upstream_compatible_rewards_are_run_rms(pad: str | None, tmp_path: Path) -> None:
-    """Of a model whose text begins with two BOS, padded in several ways."""
+def doubled(pad: str | None) -> tuple[Any, Any]:
+    """A model and a tokenizer by which a text begins with two BOS, and what pads."""
     made = small.tokenizer(small.DOUBLED, pad=pad)
     made.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", small.BOS)]
     )
     # Its positions are absolute, so that where a text starts can be seen.
-    folder = small.save(tmp_path, small.gpt2(pad_token_id=pad and small.WORDS.index(pad)), made)
-    scorer, expected = small.opened(folder, COMPATIBLE), as_run_rm(folder, PAIRS)
-    assert scorer.traits.path == small.PACKED
-    assert_near(rewards(scorer, PAIRS), expected)
-    assert (rewards(small.opened(folder), PAIRS) - expected).abs().max() > 1e-3
+    return small.gpt2(pad_token_id=pad and small.WORDS.index(pad)), made
 
 
-def test_upstream_compatible_rewards_are_run_rms_where_token_0_pads_and_ends(
-    tmp_path: Path,
-) -> None:
+def ended_by_padding() -> tuple[Any, Any]:
+    """A model and a tokenizer whose token 0 pads and ends."""
     made = small.tokenizer(small.TEMPLATE.replace("</s>", "<pad>"))
     made.eos_token = "<pad>"
-    folder = small.save(tmp_path, small.llama(pad_token_id=small.PAD, eos_token_id=small.PAD), made)
-    assert_near(rewards(small.opened(folder, COMPATIBLE), PAIRS), as_run_rm(folder, PAIRS))
+    return small.llama(pad_token_id=small.PAD, eos_token_id=small.PAD), made
+
+
+@pytest.mark.parametrize(
+    "given",
+    [*map(doubled, ("<pad>", "</s>", None)), ended_by_padding()],
+    ids=["padding of its own", "padded by its end", "no padding", "token 0 pads and ends"],
+)
+def test_upstream_compatible_rewards_are_run_rms(given: tuple[Any, Any], tmp_path: Path) -> None:
+    folder = small.save(tmp_path, *given)
+    scorer, expected = small.opened(folder, COMPATIBLE), as_run_rm(folder, PAIRS)
+    assert scorer.traits.path == PACKED
+    assert_near(rewards(scorer, PAIRS), expected)
+    assert (rewards(small.opened(folder), PAIRS) - expected).abs().max() > 1e-3
 
 
 def test_no_sequence_is_so_long_that_others_turn_with_it(tmp_path: Path) -> None:

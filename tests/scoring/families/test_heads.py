@@ -1,6 +1,7 @@
 """Heads that are no plain linear layer: their rewards are what their formulas say."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,22 +15,15 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.models.finding import locate
 from scoring.spec import Pair, as_objects
+from tests.support.named_rows import by_sentence
 from tests.support.rounding import assert_near
-from tests.support.small_heads import (
-    HEADS,
-    TURN,
-    WIDTH,
-    as_rewards,
-    save_headed,
-    write_headed,
-)
+from tests.support.small_heads import HEADS, TURN, formula_rewards, write_headed
 from tests.support.small_models import (
     CPU,
     OFFLINE,
     OPEN,
     PACKED,
     PAIRS,
-    llama,
     rewards,
     token_ids,
     tokenizer,
@@ -63,20 +57,17 @@ def test_a_reward_is_what_the_heads_formula_makes_of_the_last_hidden_state(
     folder, base, read = write_headed(tmp_path, *kind)
     scorer = opened(folder)
     assert scorer.traits.path == PACKED
-    expected = []
-    with torch.inference_mode():
-        for ids, tail in sides(scorer):
-            states = base(input_ids=torch.tensor([ids])).last_hidden_state[0]
-            expected.append(read(states, len(ids) - tail))
     got = rewards(scorer, PAIRS).flatten()
-    assert_near(got, as_rewards(expected))
+    assert_near(got, formula_rewards(scorer.prepare(PAIRS), base, read))
     assert len({*got.tolist()}) > len(PAIRS)
     assert ("minus its cost" in scorer.traits.reading) == (kind[0] == "Beaver, a cost")
     assert ("not compared with its authors'" in scorer.traits.reading) == (kind[0] == "QRM v2")
 
 
 @with_head("Nemotron-Principle")
-def test_a_logit_is_the_one_that_nemotrons_card_has_written(written: Path) -> None:
+def test_a_logit_is_the_one_that_nemotrons_card_has_written_and_its_question_is_never_cut_off(
+    written: Path,
+) -> None:
     names = AutoTokenizer.from_pretrained(written)
     model = AutoModelForCausalLM.from_pretrained(written, dtype=torch.float32).eval()
     question = (
@@ -94,13 +85,7 @@ def test_a_logit_is_the_one_that_nemotrons_card_has_written(written: Path) -> No
                 scores = model(**ids).logits[0, -1]
             expected.append(scores[9642] - scores[2822])
     assert_near(rewards(opened(written), PAIRS).flatten(), torch.stack(expected))
-
-
-@with_head("Nemotron-Principle")
-def test_a_question_behind_the_text_is_never_cut_off(written: Path) -> None:
-    whole = [ids for ids, _ in sides(opened(written))]
-    end = whole[0][-20:]
-    assert all(ids[-20:] == end for ids in whole)
+    end = tuple(ids.input_ids[0, -20:].tolist())
     for how in ({"max_length": 20}, {"upstream_compatible": True, "chat_template": "tulu"}):
         assert all(ids[-20:] == end for ids, _ in sides(opened(written, **how)))
     with pytest.raises(KnownError, match="would be cut off: leave --truncation-side out"):
@@ -137,9 +122,8 @@ def test_a_head_stays_in_float32_where_the_model_does_not(written: Path) -> None
     stored = load_file(written / "model.safetensors")
     model = opened(written, dtype="bfloat16").loaded.model
     assert model.dtype == torch.bfloat16
-    for name, value in model.state_dict().items():
-        if not name.startswith("model."):
-            assert torch.equal(value, stored[name]), name
+    head = {name: each for name, each in model.state_dict().items() if "model." not in name}
+    assert head and all(torch.equal(each, stored[name]) for name, each in head.items())
 
 
 @with_head("ArmoRM", "InternLM2", "Nemotron-Principle")
@@ -158,53 +142,46 @@ def test_a_sequence_that_is_cut_keeps_the_reward_token(written: Path) -> None:
     assert {ids for ids, _ in sides(opened(written, max_length=1))} == {(50,)}
 
 
-# What is refused.
+def lay(name: str, *shape: int, instead: str = "") -> Callable[[Path], None]:
+    """Puts weights into a model's file, or in the place of others."""
+
+    def harm(folder: Path) -> None:
+        path = folder / "model.safetensors"
+        weights = {**load_file(path), name: torch.zeros(shape)}
+        weights.pop(instead, None)
+        save_file(weights, path, {"format": "pt"})
+
+    return harm
 
 
-@pytest.mark.parametrize(
-    ("written", "tensor", "shape", "said"),
-    [
-        ("UltraRM", "regression_head.weight", (1, WIDTH + 1), "1 × 33, and its config says 1 × 32"),
-        ("GPM", "prompt_head.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
-    ],
-    indirect=["written"],
-)
-def test_a_head_whose_weights_do_not_fit_is_refused(
-    written: Path, tensor: str, shape: tuple[int, ...], said: str
-) -> None:
-    path = written / "model.safetensors"
-    save_file({**load_file(path), tensor: torch.zeros(shape)}, path, {"format": "pt"})
-    with pytest.raises(KnownError, match=f"could not be loaded: its {tensor} is of {said}"):
-        opened(written)
-
-
-@with_head("LDL")
-def test_a_head_in_a_file_of_its_own_that_does_not_fit_is_refused(written: Path) -> None:
+def widen_gate(folder: Path) -> None:
     wide = {"network.0.weight": torch.zeros(3, 33), "network.0.bias": torch.zeros(3)}
-    torch.save(wide, written / "gating_layer.pt")
-    with pytest.raises(KnownError, match=r"gating_layer\.network\.0\.weight is of 3 × 33, and 32"):
-        opened(written)
-    (written / "gating_layer.pt").unlink()
-    with pytest.raises(KnownError, match=r"could not be loaded: .*gating_layer\.pt"):
-        opened(written)
+    torch.save(wide, folder / "gating_layer.pt")
+
+
+def forget_tokens(folder: Path) -> None:
+    tokenizer().save_pretrained(folder)
+
+
+HEAD = "regression_head.weight"
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ("Athene", r"is read at token 128,003, <\|reserved_special_token_1\|>, and its tokenizer"),
-        ("QRM", r"read up to '<\|eot_id\|>.*does not write"),
-    ],
+    ("written", "harm", "said"),
+    by_sentence(
+        ("UltraRM", lay(HEAD, 1, 33), f"its {HEAD} is of 1 × 33, and its config says 1 × 32"),
+        ("GPM", lay("prompt_head.weight", 2, 32), "2 × 32, and its config says 3 × 32"),
+        ("UltraRM", lay("v_head.weight", 1, 32, instead=HEAD), f"its weights lack {HEAD}"),
+        ("LDL", widen_gate, "gating_layer.network.0.weight is of 3 × 33, and 32"),
+        ("LDL", lambda folder: (folder / "gating_layer.pt").unlink(), "gating_layer.pt"),
+        ("Athene", forget_tokens, "token 128,003, <|reserved_special_token_1|>, and its tokenizer"),
+        ("QRM", forget_tokens, "<|eot_id|>', which its chat template"),
+    ),
     indirect=["written"],
 )
-def test_a_tokenizer_without_the_token_that_is_read_is_refused(written: Path, said: str) -> None:
-    tokenizer().save_pretrained(written)
-    with pytest.raises(KnownError, match=said):
+def test_what_is_not_such_a_head_is_refused(
+    written: Path, harm: Callable[[Path], object], said: str
+) -> None:
+    harm(written)
+    with pytest.raises(KnownError, match=re.escape(said)):
         opened(written)
-
-
-def test_a_head_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    head = {"v_head.weight": torch.ones(1, WIDTH)}
-    save_headed(tmp_path / "m", "LlamaRewardModel", llama(), head)
-    with pytest.raises(KnownError, match=r"its weights lack regression_head\.weight"):
-        opened(tmp_path / "m")
