@@ -3,14 +3,12 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from scoring.__main__ import main
 from scoring.engine.scorer import Scorer
 from scoring.families.chat import ChatJudge
-from scoring.families.prompts import Question, questions
 from scoring.record import Run
 from scoring.run import make_job, score
 from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
@@ -47,16 +45,6 @@ def scored(scorer: Scorer, pairs: Sequence[Pair], seed: int = 0) -> dict[str, Sc
 def rewards(scorer: Scorer, *pairs: Pair) -> list[tuple[float, ...]]:
     """Of each pair."""
     return scorer.rewards(scorer.prepare(pairs))
-
-
-def verdict_prompt(pair: Pair, first: str, second: str) -> Question:
-    """What a judge is asked of these two."""
-    return questions("judge", replace(pair, chosen=first, rejected=second))[0]
-
-
-def rating_prompt(pair: Pair, response: str) -> Question:
-    """What a rater is asked of this one."""
-    return questions("rater", replace(pair, chosen=response))[0]
 
 
 def asked(body: dict[str, Any]) -> str:

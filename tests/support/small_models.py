@@ -40,29 +40,14 @@ DOUBLED = "{{ bos_token }} " + TEMPLATE
 LETTERS = [*"wnoAHacdehijklmprstu0123456789:<>|/", "\u0120", "\u010a"]
 
 SMALL: dict[str, Any] = {
-    "vocab_size": len(WORDS),
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "max_position_embeddings": 256,
-    "num_labels": 1,
-    "initializer_range": 0.2,
-    "pad_token_id": PAD,
-    "bos_token_id": BOS,
-    "eos_token_id": EOS,
-}
+    "vocab_size": len(WORDS), "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "max_position_embeddings": 256, "num_labels": 1,
+    "initializer_range": 0.2, "pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS,
+}  # fmt: skip
 KEYS: dict[str, Any] = {"num_key_value_heads": 2}
 GROUPED: dict[str, Any] = {**KEYS, "head_dim": 8}
-WINDOWS: dict[str, Any] = {
-    "sliding_window": 5,
-    "layer_types": ["sliding_attention", "full_attention"],
-}
-EXPERTS: dict[str, Any] = {
-    "num_experts": 4,
-    "num_experts_per_tok": 2,
-    "moe_intermediate_size": 16,
-}
+WINDOWS = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
 LATENT: dict[str, Any] = {
     "num_key_value_heads": 4, "q_lora_rank": 16, "kv_lora_rank": 16, "qk_nope_head_dim": 8,
     "qk_rope_head_dim": 8, "v_head_dim": 8, "n_routed_experts": 4, "num_experts_per_tok": 2,
@@ -133,13 +118,11 @@ def config_of(kind: str, **changes: Any) -> Any:
     return AutoConfig.for_model(kind, **{**common, **own, **changes})
 
 
-llama, mistral, gemma, gemma2, gemma3, phi, gpt2, bloom, bert, roberta = (
+llama, mistral, gemma, gemma2, phi, gpt2, bloom, bert, roberta = (
     partial(config_of, kind)
-    for kind in (
-        *("llama", "mistral", "gemma", "gemma2", "gemma3_text", "phi", "gpt2", "bloom", "bert"),
-        "roberta",
-    )
+    for kind in ("llama", "mistral", "gemma", "gemma2", "phi", "gpt2", "bloom", "bert", "roberta")
 )
+gemma3 = partial(config_of, "gemma3_text")
 
 
 def tokenizer(
@@ -157,14 +140,10 @@ def tokenizer(
     return made
 
 
-def letters(*special: str) -> dict[str, int]:
-    """A vocabulary of single letters, for tokenizers that join them themselves."""
-    return {each: n for n, each in enumerate([*special, *LETTERS])}
-
-
 def letters_tokenizer(template: str = TEMPLATE) -> Any:
     """As models of Qwen 2 and 3.5 are always given, of letters, whatever their files say."""
-    made = Qwen2Tokenizer(vocab=letters("<pad>", "<unk>", "<s>", "</s>"), merges=[])
+    known = ["<pad>", "<unk>", "<s>", "</s>", *LETTERS]
+    made = Qwen2Tokenizer(vocab={each: n for n, each in enumerate(known)}, merges=[])
     made.chat_template = template
     return made
 

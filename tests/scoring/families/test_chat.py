@@ -14,14 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import prompts
 from scoring.families.chat import Answers, Reply, verdict
-from scoring.spec import JudgePrompt, Message, Pair, RunSettings
+from scoring.spec import JudgePrompt, Message, Pair
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said, shown
 from tests.support.judging import COLOURS as PAIRS
-from tests.support.judging import asked, cut, judge, rating_prompt, rewards, scored, verdict_prompt
+from tests.support.judging import asked, cut, judge, rewards, scored
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 BAD = replace(GOOD, chosen=GOOD.rejected, rejected=GOOD.chosen)
@@ -40,16 +39,16 @@ def says_long(path: str, body: dict[str, Any]) -> Answer:
 def test_a_judge_is_asked_in_both_orders_as_the_protocol_says_and_once_of_equal_ones() -> None:
     with ChatServer(says_long) as model:
         assert rewards(judge(model, seed=5), GOOD, EQUAL) == [(1, 0), (0.5, 0.5)]
-        by_text = {shown(request.body): request.body for request in model.asked}
-        assert len(model.asked) == 3 and by_text.pop((EQUAL.chosen, EQUAL.chosen))
         assert {request.path for request in model.asked} == {"/v1/chat/completions"}
-    assert {*by_text} == {(GOOD.chosen, GOOD.rejected), (GOOD.rejected, GOOD.chosen)}
-    for body in by_text.values():
-        assert (body["model"], body["temperature"], body["seed"]) == ("org/judge", 0, 5)
-        assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
-        assert 1 <= body["max_tokens"] <= 64
-        assert [message["role"] for message in body["messages"]] == ["user"]
-        assert GOOD.prompt in body["messages"][0]["content"]
+        bodies = [request.body for request in model.asked]
+    sides = GOOD.chosen, GOOD.rejected
+    both_orders = [sides, sides[::-1], (EQUAL.chosen, EQUAL.chosen)]
+    assert sorted(map(shown, bodies)) == sorted(both_orders)
+    for body in bodies:
+        [message] = body.pop("messages")
+        assert message["role"] == "user" and GOOD.prompt in message["content"]
+        how = {"max_tokens": 16, "temperature": 0, "seed": 5, "logprobs": True, "top_logprobs": 20}
+        assert body == {"model": "org/judge", **how}
 
 
 def by_order(path: str, body: dict[str, Any]) -> Answer:
@@ -135,22 +134,21 @@ def test_a_rater_rates_each_response_alone() -> None:
         assert all(map(math.isnan, rewards(scorer, EQUAL)[0]))
 
 
-ODD = " {braces} %s \\n \n\n [End of response A] 🤔 \0 "
-ODD_PAIR = Pair("s:1", "s", f"the transcript{ODD}", f"Red.{ODD}", f"No.{ODD}", TURNS)
-
-
 def test_texts_are_shown_in_their_order_as_they_are_and_one_alone_to_a_rater() -> None:
-    (message,) = verdict_prompt(ODD_PAIR, ODD_PAIR.rejected, ODD_PAIR.chosen)
+    odd = " {braces} %s \\n \n\n [End of response A] 🤔 \0 "
+    pair = Pair("s:1", "s", f"the transcript{odd}", f"Red.{odd}", f"No.{odd}", TURNS)
+    conversation = f"[Conversation]\n{pair.prompt}\n"
+    _, [message] = prompts.questions("judge", pair)
     parts = [
-        f"[Conversation]\n{ODD_PAIR.prompt}\n",
-        f"[Start of response A]\n{ODD_PAIR.rejected}\n[End of response A]",
-        f"[Start of response B]\n{ODD_PAIR.chosen}\n[End of response B]",
+        conversation,
+        f"[Start of response A]\n{pair.rejected}\n[End of response A]",
+        f"[Start of response B]\n{pair.chosen}\n[End of response B]",
     ]
     places = [message.content.index(part) for part in parts]
     assert message.role == "user" and places == sorted(places)
-    (message,) = rating_prompt(ODD_PAIR, ODD_PAIR.chosen)
-    assert f"[Start of response]\n{ODD_PAIR.chosen}\n[End of response]" in message.content
-    assert parts[0] in message.content and ODD_PAIR.rejected not in message.content
+    [message], _ = prompts.questions("rater", pair)
+    assert f"[Start of response]\n{pair.chosen}\n[End of response]" in message.content
+    assert conversation in message.content and pair.rejected not in message.content
 
 
 VERDICTS = {
@@ -200,24 +198,16 @@ def test_a_verdict_is_asked_once_in_an_order_that_is_drawn() -> None:
     with ChatServer(prefers_red) as model:
         for _ in range(2):
             assert rewards(writer(model), *PAIRS) == [(1, 0)] * len(PAIRS)
-        both = [each.body for each in model.asked]
-    bodies, again = both[: len(PAIRS)], both[len(PAIRS) :]
-    assert len({*map(is_red_first, bodies)}) == 2
-    assert sorted(map(asked, again)) == sorted(map(asked, bodies))
+        bodies = [each.body for each in model.asked]
+    first, again = bodies[: len(PAIRS)], bodies[len(PAIRS) :]
+    assert len({*map(is_red_first, first)}) == 2
+    assert sorted(map(asked, again)) == sorted(map(asked, first))
     for body in bodies:
-        assert [each["role"] for each in body["messages"]] == ["system", "user"]
-        assert body["messages"][0]["content"].endswith('"[[B]]" if assistant B is better.')
-        assert asked(body).startswith("[User Question]\nName ")
-        assert (body["max_tokens"], body["temperature"]) == (2048, 0)
-        assert "logprobs" not in body
-
-
-@pytest.mark.parametrize(("text", "half"), [(None, True), ("[[B]] or [[A]]", False)])
-def test_no_verdict_is_a_tie_and_both_are_the_first(text: str | None, half: bool) -> None:
-    """As process_judgement reads it, and run_generative.py counts it."""
-    with ChatServer(InTurn(said(text))) as model:
-        found = rewards(writer(model), *PAIRS)
-    assert set(found) == ({(0.5, 0.5)} if half else {(0, 1), (1, 0)})
+        system, user = body.pop("messages")
+        assert (system["role"], user["role"]) == ("system", "user")
+        assert system["content"].endswith('"[[B]]" if assistant B is better.')
+        assert user["content"].startswith("[User Question]\nName ")
+        assert body == {"model": "org/judge", "max_tokens": 2048, "temperature": 0, "seed": 0}
 
 
 def test_two_turns_have_a_prompt_of_their_own_and_more_are_ties() -> None:
@@ -248,11 +238,9 @@ def test_a_models_name_or_a_word_chooses_the_prompt(
 ) -> None:
     with ChatServer(InTurn(said(says))) as model:
         scorer = judge(model, name=name, judge_prompt=given)
-        found = rewards(scorer, *PAIRS)
+        n_won = rewards(scorer, *PAIRS).count((1, 0))
         bodies = [each.body for each in model.asked]
-    assert sorted(found) == sorted(
-        (float(won), float(not won)) for won in map(is_red_first, bodies)
-    )
+    assert n_won == sum(map(is_red_first, bodies))
     words, _, digits = prompt.partition(":")
     assert scorer.traits.template.startswith(f"{words} judge prompt:{digits}")
     assert (bodies[0]["max_tokens"] == 8192) == (says == RM_R1)
@@ -273,15 +261,16 @@ def test_ratings_are_read_at_the_end_and_one_that_is_none_is_a_tie_or_of_many_th
         assert scored(rater, [row])[row.key].rewards == (8, 3, 0, 3, 3)
 
 
-def test_what_is_thought_is_no_answer_and_the_settings_are_sent_and_told() -> None:
+def test_what_is_thought_is_no_answer_and_none_is_a_tie_and_the_settings_are_sent_and_told() -> (
+    None
+):
     text = "<think>Is it A? [[A]] or B?</think>\n\nNeither."
-    with ChatServer(InTurn(said(text))) as model:
+    with ChatServer(InTurn(said(None), said(text))) as model:
         scorer = writer(model, max_tokens=4096, temperature=0.5)
-        assert set(rewards(scorer, *PAIRS)) == {(0.5, 0.5)}
+        assert {*rewards(scorer, *PAIRS)} == {(0.5, 0.5)}
         sent = {(each.body["max_tokens"], each.body["temperature"]) for each in model.asked}
     assert sent == {(4096, 0.5)}
-    told = facts(scorer, RunSettings(), "demo", 1)
-    assert told.reading.endswith("; 4,096 tokens at most, temperature 0.5")
+    assert scorer.traits.reading.endswith("; 4,096 tokens at most, temperature 0.5")
 
 
 def test_answers_that_are_all_cut_off_end_the_run_with_a_way_out() -> None:
@@ -297,17 +286,12 @@ def test_answers_are_kept_as_they_were_and_asked_for_once_whatever_became_of_the
     tmp_path: Path,
 ) -> None:
     with ChatServer(prefers_red) as model:
-        scorer = writer(model)
-        scorer.keep_answers(tmp_path)
-        first = rewards(scorer, *PAIRS[:3])
-        path = tmp_path / "answers.jsonl"
-        path.write_text(path.read_text("utf-8") + '{"question": "torn', "utf-8")
-        later = writer(model)
-        later.keep_answers(tmp_path, "-2")
-        assert rewards(later, *PAIRS[:4]) == [*first, (1, 0)]
+        for part, n in (("", 3), ("-2", 4)):
+            scorer = writer(model)
+            scorer.keep_answers(tmp_path, part)
+            assert rewards(scorer, *PAIRS[:n]) == [(1, 0)] * n
         assert len(model.asked) == 4
     assert len((tmp_path / "answers-2.jsonl").read_text("utf-8").splitlines()) == 1
     reply = Reply("<b>A</b>\n", (("A", -0.25), (" A", -3.0)), cut=True)
     Answers(tmp_path).add(TURNS, reply)
     assert Answers(tmp_path).get(TURNS) == reply
-    assert Answers().get(TURNS) is None

@@ -10,7 +10,6 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from scoring.engine import vocabulary
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
@@ -57,30 +56,32 @@ def close(expected: Sequence[float], n_tokens: int = 100) -> Any:
 
 
 def assert_naive(
-    rows: dict[str, ScoredPair], pairs: Sequence[Pair], policy: Naive, reference: Naive
-) -> list[float]:
-    """Rewards are log(policy / reference) of each response; these, of both sides of each pair."""
-    seen = []
+    scorer: Scorer, pairs: Sequence[Pair], policy: Naive, reference: Naive, beta: float = 1
+) -> dict[str, ScoredPair]:
+    """Rewards are beta * log(policy / reference) of each response; the rows."""
+    rows = scored(scorer, pairs)
     for pair in pairs:
-        ours, theirs = policy.sums(pair), reference.sums(pair)
-        expected = [our - their for our, their in zip(ours, theirs, strict=True)]
+        both = zip(policy.sums(pair), reference.sums(pair), strict=True)
+        expected = [beta * (ours - theirs) for ours, theirs in both]
         assert rewards_of(rows[pair.key]) == close(expected)
-        seen += expected
-    return seen
+    return rows
 
 
 @pytest.mark.parametrize("kind", ["qwen3", "gemma2", "bloom"])
 def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny, demo_pairs: list[Pair]) -> None:
-    scorer = opened(tiny(kind), tiny(kind, 1))
+    scorer = opened(tiny(kind), tiny(kind, 1), beta=0.5)
     assert scorer.traits.path.startswith("padded" if kind == "bloom" else "packed")
     policy, reference = Naive(tiny(kind)), Naive(tiny(kind, 1))
-    seen = assert_naive(scored(scorer, PAIRS), PAIRS, policy, reference)
-    assert max(seen) - min(seen) > 1
+    rows = assert_naive(scorer, PAIRS, policy, reference, 0.5)
+    seen = [reward for row in rows.values() for reward in rewards_of(row)]
+    assert max(seen) - min(seen) > 0.5
     assert len({round(reward, 2) for reward in seen}) == len(seen)
     if kind == "qwen3":
-        long = demo_pairs[::200]
-        rows = scored(opened(tiny(kind), tiny(kind, 1), budget=2000), long)
-        assert_naive(rows, long, policy, reference)
+        longer = opened(tiny(kind), tiny(kind, 1), budget=2000)
+        assert_naive(longer, demo_pairs[::200], policy, reference)
+    dpo = facts(scorer, RunSettings(), "demo@1", 3)
+    assert dpo.reading == "0.5 x log(policy / reference), summed over the response's tokens"
+    assert (dpo.family, dpo.reference) == ("dpo", "the reference@r")
 
 
 @pytest.mark.parametrize(
@@ -120,30 +121,6 @@ def test_a_template_that_begins_the_answer_leaves_the_answer_whole(
         assert rewards_of(rows[pair.key]) == close(naive.sums(pair))
 
 
-def test_beta_scales_rewards_exactly_and_is_said(tiny: Tiny) -> None:
-    half = opened(tiny(), tiny("qwen3", 1), beta=0.5)
-    plain, scaled = scored(opened(tiny(), tiny("qwen3", 1)), PAIRS), scored(half, PAIRS)
-    for key, row in plain.items():
-        assert rewards_of(scaled[key]) == [0.5 * reward for reward in rewards_of(row)]
-    dpo = facts(half, RunSettings(), "demo@1", 3)
-    assert dpo.reading == "0.5 x log(policy / reference), summed over the response's tokens"
-    assert (dpo.family, dpo.reference) == ("dpo", "the reference@r")
-
-
-@pytest.mark.parametrize(("kind", "rows_at_once"), [("qwen3", 5), ("bloom", 7)])
-def test_identical_responses_tie_exactly(
-    kind: str, rows_at_once: int, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Wherever they stand among the rows of which the vocabulary's chunks are made."""
-    texts = ["one two six " * n for n in range(8)]
-    same = [Pair(f"same:{n}", "s", "Count.", text, text) for n, text in enumerate(texts)]
-    monkeypatch.setattr(vocabulary, "_ROWS", rows_at_once)
-    for reference, family in ((tiny(kind, 1), "dpo"), (None, "logprob-mean")):
-        rows = scored(opened(tiny(kind), reference, family, budget=333), [*same, *PAIRS[:2]])
-        assert [rows[pair.key].margin for pair in same] == [0.0] * len(same)
-        assert rows["s:1"].margin != 0
-
-
 @pytest.mark.parametrize("kind", ["qwen3", "bloom"])
 @pytest.mark.parametrize(("side", "n_kept"), [("left", 1), ("left", 9), ("right", 0), ("right", 1)])
 def test_the_tokens_that_cutting_left_count_and_without_any_a_response_is_missing(
@@ -155,11 +132,10 @@ def test_the_tokens_that_cutting_left_count_and_without_any_a_response_is_missin
         prompt = whole.tokenizer(whole.prompt(PAIRS[0]), add_special_tokens=False).input_ids
         max_length += len(prompt)
     scorer = opened(tiny(kind), tiny(kind, 1), max_length=max_length, truncation_side=side)
-    rows = scored(scorer, PAIRS)
     policy, reference = (Naive(tiny(kind, seed), max_length, side) for seed in (0, 1))
-    assert_naive(rows, PAIRS, policy, reference)
-    assert rows["s:1"].chosen_truncated
-    assert (rows["s:1"].outcome == "missing") == (max_length == 1 or n_kept == 0)
+    row = assert_naive(scorer, PAIRS, policy, reference)["s:1"]
+    assert row.chosen_truncated
+    assert (row.outcome == "missing") == (max_length == 1 or n_kept == 0)
 
 
 def test_pairs_are_cut_to_what_the_reference_can_read_as_well(tiny: Tiny, tmp_path: Path) -> None:
@@ -180,9 +156,8 @@ WORDS = ["<unk>", "user", "assistant", "red", "blue", "like", "wine", "a", "is",
 
 def test_a_policy_may_have_added_tokens_and_no_other_vocabulary(tiny: Tiny, tmp_path: Path) -> None:
     def saved(name: str, *words: str) -> str:
-        return save_tiny(
-            tmp_path / name, "qwen3", 0, words_tokenizer(words, TEMPLATE), vocab_size=16
-        )
+        made = words_tokenizer(words, TEMPLATE)
+        return save_tiny(tmp_path / name, "qwen3", 0, made, vocab_size=16)
 
     policy, reference = saved("policy", *WORDS, "added"), saved("reference", *WORDS)
     pair = Pair("s:1", "s", "is it", "red like added", "blue added a wine")

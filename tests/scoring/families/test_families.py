@@ -15,24 +15,21 @@ from scoring.limits import Step
 from scoring.models.loading import report_loading
 from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.support.judging import scored
-from tests.support.small_models import PAIRS, llama, opened, save
+from tests.support.small_models import llama, opened, save
 
 
-def test_a_scorer_gives_a_reward_for_each_side_and_tells_how_it_loads(tmp_path: Path) -> None:
+def test_a_scorer_tells_how_far_it_is_loaded(tmp_path: Path) -> None:
     folder, steps = save(tmp_path, llama()), list[Step]()
     with report_loading(steps.append):
-        scorer = opened(folder)
+        traits = opened(folder).traits
     assert [step.done for step in steps] == [*range(len(steps))]
     assert {step.total for step in steps} == {len(steps) - 1}
     assert logging.set_tqdm_hook(None) is None
-    prepared = scorer.prepare(PAIRS)
-    assert [each.pair for each in prepared] == PAIRS
-    rewards = scorer.rewards(prepared)
-    assert len(rewards) == len(PAIRS)
-    assert scorer.rewards(prepared) == rewards
-    traits = scorer.traits
     assert (traits.device, traits.dtype, traits.max_length) == ("cpu", "float32", 200)
     assert traits.template.startswith("own:")
+
+
+GREEDILY = {"judge_prompt": "upstream", "repeats": 3}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +40,8 @@ def test_a_scorer_gives_a_reward_for_each_side_and_tells_how_it_loads(tmp_path: 
         ("judge", {"truncation_side": "right"}, "right is for models that are not asked at"),
         ("judge", {"max_tokens": 9}, "9 .* answers .* with a --judge-prompt such as upstream"),
         ("longer", {"judge_prompt": "atla"}, "for judges and raters that write answers"),
+        ("longer", {"repeats": 3}, "--repeats 3 is for judges and raters that write answers"),
+        ("judge", GREEDILY, r"--repeats 3 .* at temperature 0 .*--temperature above"),
     ],
 )
 def test_a_setting_that_means_nothing_to_a_family_is_refused(

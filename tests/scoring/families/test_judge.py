@@ -4,7 +4,6 @@ They are read by probabilities, or by the verdict or rating that they write.
 """
 
 import json
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,17 +12,9 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from tokenizers import pre_tokenizers, processors
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    ContinuousBatchingConfig,
-    LlamaConfig,
-    Qwen2Config,
-    Qwen2Tokenizer,
-    T5Config,
-    T5ForConditionalGeneration,
-)
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
@@ -33,23 +24,33 @@ from scoring.families.judge import Draws
 from scoring.families.prompts import parse_rating, parse_verdict, questions
 from scoring.models.finding import locate
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair, as_objects
-from tests.support.judging import COLOURS, rating_prompt, scored, verdict_prompt
+from tests.support.judging import COLOURS, scored
 from tests.support.rounding import rounding
 from tests.support.small_language_models import CPU, PAIRS, Naive, save_tiny, words_tokenizer
-from tests.support.small_models import OFFLINE, OPEN, letters
+from tests.support.small_models import OFFLINE, OPEN, letters_tokenizer
 
 CHAT = (
     "{% for m in messages %}{{ '<' + m['role'] + '> ' + m['content'] + ' ' }}{% endfor %}"
     "{{ '<assistant> ' if add_generation_prompt else '' }}"
 )
-SAME = [Pair(f"same:{n}", "s", "Count.", "one two " * n, "one two " * n) for n in range(8)]
 NUMBERS = [str(number) for number in range(1, 11)]
 SPACES = ("", "Ġ", "\u2581")
 
 
-def split(texts: Iterable[str]) -> list[str]:
-    whitespace = pre_tokenizers.Whitespace()
-    return [word for text in texts for word, _ in whitespace.pre_tokenize_str(text)]
+def split(texts: Iterable[str], by: Any = None) -> list[str]:
+    by = by or pre_tokenizers.Whitespace()
+    return [word for text in texts for word, _ in by.pre_tokenize_str(text)]
+
+
+def texts_asked(pairs: Sequence[Pair], prompt: str = "") -> list[str]:
+    """Of raters and of judges."""
+    return [
+        message.content
+        for pair in pairs
+        for family in ("rater", "judge")
+        for question in questions(family, pair, prompt)
+        for message in question
+    ]
 
 
 @pytest.fixture(scope="module", params=[("qwen3", "demo"), ("qwen3", "words"), ("bloom", "both")])
@@ -60,11 +61,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     home = tmp_path_factory.mktemp(f"{kind}-{name}")
     if name == "demo":
         return save_tiny(home, kind, 0)
-    questions = [
-        (*verdict_prompt(each, each.chosen, each.rejected), *rating_prompt(each, ""))
-        for each in (*PAIRS, *SAME)
-    ]
-    words = split([CHAT, *(message.content for each in questions for message in each)])
+    words = split([CHAT, *texts_asked(PAIRS)])
     spaces = ("", "\u2581") if name == "both" else ("",)
     labels = [space + label for space in spaces for label in ("A", "B", *NUMBERS)]
     tokenizer = words_tokenizer([*words, *labels], CHAT)
@@ -135,36 +132,21 @@ def test_a_verdict_is_the_probability_of_the_label_in_both_orders_and_a_rating_t
     rows, rated = (scored(opened(folder, family), PAIRS) for family in ("judge", "rater"))
     naive, first, numbers = Asked(folder), list[float](), list[float]()
     for pair in PAIRS:
-        row, sides = rows[pair.key], (pair.chosen, pair.rejected)
-        orders = [verdict_prompt(pair, *order) for order in (sides, sides[::-1])]
+        row, orders = rows[pair.key], questions("judge", pair)
         lengths = [len(naive.asked(each)) for each in orders]
         assert [row.chosen_tokens, row.rejected_tokens] == lengths
         one, other = map(naive.verdict, orders)
         assert row.all_rewards == near([(one[0] + other[1]) / 2, (one[1] + other[0]) / 2])
-        ratings = [naive.rating(rating_prompt(pair, text)) for text in sides]
+        ratings = [*map(naive.rating, questions("rater", pair))]
         assert rated[pair.key].all_rewards == near(ratings, 10)
         first += [row.chosen_reward or 0, one[0]]
         numbers += ratings
     assert max(first) - min(first) > 0.05  # they differ by more than any tolerance
     assert 1 <= min(numbers) < max(numbers) - 0.1 <= 9.9
-
-
-@pytest.mark.parametrize(("family", "budget"), [("judge", 200), ("rater", 3000)])
-def test_identical_responses_tie_exactly(family: Family, budget: int, folder: str) -> None:
-    rows = scored(opened(folder, family, budget=budget), [*SAME, PAIRS[0]])
-    assert [rows[pair.key].margin for pair in SAME] == [0.0] * len(SAME)
-    assert rows["s:1"].margin != 0
-
-
-def test_a_long_question_is_cut_on_the_left_and_what_is_asked_is_said(folder: str) -> None:
-    pair = Pair("s:1", "s", "Count. " * 90, "one two", "three")
-    for family in ("judge", "rater"):
-        scorer = opened(folder, family, max_length=64)
-        (row,) = scored(scorer, [pair]).values()
-        assert (row.chosen_tokens, row.rejected_tokens) == (64, 64)
-        assert (row.chosen_truncated, row.rejected_truncated) == (True, True)
-        assert math.isfinite(row.margin or math.nan)
-        assert f", {family} prompt:" in scorer.traits.template
+    cut = opened(folder, "judge", max_length=64)
+    assert ", judge prompt:" in cut.traits.template
+    (row,) = scored(cut, [replace(PAIRS[0], prompt="Count. " * 90)]).values()
+    assert (row.chosen_tokens, row.chosen_truncated, row.rejected_truncated) == (64, True, True)
 
 
 def test_a_vocabulary_without_the_labels_is_refused(tmp_path: Path) -> None:
@@ -196,9 +178,10 @@ def steam(folder: Path) -> tuple[str, Share]:
     )
     torch.manual_seed(0)
     ends = {"pad_token_id": pad, "eos_token_id": eos, "decoder_start_token_id": pad}
-    size = {"d_model": 32, "d_ff": 48, "d_kv": 8, "num_heads": 4, "num_layers": 2}
-    config = T5Config(vocab_size=len(tokenizer), initializer_factor=2.0, **size, **ends)
-    model = T5ForConditionalGeneration(config).eval()
+    size: dict[str, Any] = {"d_model": 32, "d_ff": 48, "d_kv": 8, "num_heads": 4, "num_layers": 2}
+    size |= {"vocab_size": len(tokenizer), "initializer_factor": 2.0}
+    config = AutoConfig.for_model("t5", **size, **ends)
+    model = transformers.AutoModelForSeq2SeqLM.from_config(config).eval()
     home = folder / "SteamSHP-flan-t5-tiny"
     model.save_pretrained(home)
     tokenizer.save_pretrained(home)
@@ -284,20 +267,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A random model that knows the words of all questions and answers in few."""
     home = tmp_path_factory.mktemp("writer")
     by_space = pre_tokenizers.WhitespaceSplit()
-    both = [
-        questions(family, pair, "mt-bench", swapped=swapped)
-        for pair in COLOURS
-        for family, swapped in (("rater", False), ("judge", False), ("judge", True))
-    ]
-    texts = [message.content for asked in both for question in asked for message in question]
-    words = [word for text in texts for word, _ in by_space.pre_tokenize_str(text)]
+    words = split(texts_asked(COLOURS, "mt-bench"), by_space)
     template = "{% for m in messages %}{{ m['content'] + ' ' }}{% endfor %}"
     tokenizer = words_tokenizer([*SAYS, *words], template, by_space, eos_token="</s>")
     tokenizer.save_pretrained(home)
     torch.manual_seed(3)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), **SIZE, max_position_embeddings=2048, eos_token_id=1
-    )
+    ends = {"max_position_embeddings": 2048, "eos_token_id": 1}
+    config = AutoConfig.for_model("llama", vocab_size=len(tokenizer), **SIZE, **ends)
     model = AutoModelForCausalLM.from_config(config)
     with torch.no_grad():
         model.lm_head.weight[[0, *range(2 + len(SAYS), len(tokenizer))]] = 0  # it never says these
@@ -344,12 +320,13 @@ def test_repeats_are_drawn_anew_and_the_first_is_as_alone(home: str) -> None:
 
 def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
     answers = ["<answer>[[A]]</answer>", "<answer>[[B]]</answer>"]
-    pieces = Qwen2Tokenizer(vocab=letters("<pad>", "<unk>", "<s>", "</s>"), merges=[])
+    template = "{% for m in messages %}{{ m['role'] + m['content'] }}{% endfor %}"
+    pieces = letters_tokenizer(template)
     pieces.add_tokens(answers)
-    pieces.chat_template = "{% for m in messages %}{{ m['role'] + m['content'] }}{% endfor %}"
     pieces.save_pretrained(tmp_path)
     torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(Qwen2Config(vocab_size=len(pieces), **SIZE)).eval()
+    config = AutoConfig.for_model("qwen2", vocab_size=len(pieces), **SIZE)
+    model = AutoModelForCausalLM.from_config(config).eval()
     with torch.no_grad():
         model.lm_head.weight[:-2] = 0
         model.lm_head.weight[-1] = -model.lm_head.weight[-2]  # it says one of both
@@ -376,7 +353,9 @@ def test_continuous_batching_writes_the_same_or_padded_batches_do(
 ) -> None:
     padded = writer(home)
     expected = padded.rewards(padded.prepare(COLOURS))
-    pages = ContinuousBatchingConfig(num_blocks=blocks, page_size=32, max_batch_tokens=64)
+    pages = transformers.ContinuousBatchingConfig(
+        num_blocks=blocks, page_size=32, max_batch_tokens=64
+    )
     monkeypatch.setattr("scoring.families.judge._pages", lambda *_: pages)  # as with a GPU
     judge = writer(home)
     judge.keep_answers(tmp_path)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import save_file
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import pre_tokenizers, processors
 from torch import nn
-from transformers import DebertaV2Config, DebertaV2Model, PreTrainedTokenizerFast
+from transformers import DebertaV2Config, DebertaV2Model
 
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
@@ -17,43 +17,33 @@ from scoring.families import open_scorer
 from scoring.models.finding import locate
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.support.rounding import near
+from tests.support.small_language_models import words_tokenizer
 from tests.support.small_models import OFFLINE, OPEN, SMALL
 
-TOKENS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *(f"w{n}" for n in range(40))]
+SPECIAL = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+CLS, SEP, W0 = 2, 3, 4
+N_TOKENS = W0 + 40
 PREFIXES = ["<|source|>", "<|candidate1|>", "<|candidate2|>", "<|candidate|>"]
-SOURCE, FIRST, SECOND, _ = range(len(TOKENS), len(TOKENS) + 4)
+SOURCE, FIRST, SECOND, _ = range(N_TOKENS, N_TOKENS + len(PREFIXES))
 WIDTH = SMALL["hidden_size"]
 SHAPE: dict[str, Any] = {
-    **SMALL,
-    "vocab_size": len(TOKENS) + len(PREFIXES),
-    "position_buckets": 16,
-    "relative_attention": True,
-    "position_biased_input": False,
-    "share_att_key": True,
-    "pos_att_type": ["p2c", "c2p"],
-    "norm_rel_ebd": "layer_norm",
-    "type_vocab_size": 0,
-    "architectures": ["DebertaV2PairRM"],
-    "n_tasks": 1,
-    "source_prefix_id": SOURCE,
-    "cand1_prefix_id": FIRST,
-    "cand2_prefix_id": SECOND,
-    "cand_prefix_id": SECOND + 1,
-}
+    **SMALL, "vocab_size": N_TOKENS + len(PREFIXES), "position_buckets": 16,
+    "relative_attention": True, "position_biased_input": False, "share_att_key": True,
+    "pos_att_type": ["p2c", "c2p"], "norm_rel_ebd": "layer_norm", "type_vocab_size": 0,
+    "architectures": ["DebertaV2PairRM"], "n_tasks": 1, "source_prefix_id": SOURCE,
+    "cand1_prefix_id": FIRST, "cand2_prefix_id": SECOND, "cand_prefix_id": SECOND + 1,
+}  # fmt: skip
 """Beside `SMALL`, as the published config has it."""
 
 
-def tokenizer(*, with_prefixes: bool = True) -> PreTrainedTokenizerFast:
-    """Whole words, [CLS] and [SEP] around every text, the prefixes added as the authors did."""
-    known = Tokenizer(models.WordLevel({word: n for n, word in enumerate(TOKENS)}, "[UNK]"))
-    known.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    known.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+def tokenizer() -> Any:
+    """Whole words, and [CLS] and [SEP] around every text."""
+    fast = words_tokenizer(
+        [f"w{n}" for n in range(40)], None, pre_tokenizers.WhitespaceSplit(), **SPECIAL
     )
-    special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]"}
-    fast = PreTrainedTokenizerFast(tokenizer_object=known, **special, sep_token="[SEP]")
-    if with_prefixes:
-        fast.add_tokens(PREFIXES)
+    fast.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
+    )
     return fast
 
 
@@ -65,7 +55,8 @@ class Published:
         self.encoder: Any = DebertaV2Model(DebertaV2Config(**SHAPE)).eval()
         layers = nn.Linear(2 * WIDTH, WIDTH), nn.Tanh(), nn.Identity(), nn.Linear(WIDTH, 1)
         self.head = nn.Sequential(nn.Identity(), *layers)
-        self.tokenizer: Any = tokenizer()
+        self.tokenizer = tokenizer()
+        self.tokenizer.add_tokens(PREFIXES)  # as the authors did
 
     def write(self, folder: Path, lacks: str = "") -> Path:
         """Into a folder, weights named as in the published checkpoint. lacks: one of them."""
@@ -76,34 +67,27 @@ class Published:
             for name, weight in layers.state_dict().items()
         }
         weights.pop(lacks, None)
-        folder.mkdir(exist_ok=True)
         (folder / "config.json").write_text(json.dumps({**SHAPE, "model_type": "deberta-v2"}))
         save_file(weights, folder / "model.safetensors", {"format": "pt"})
-        tokenizer().save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
         return folder
 
     def encode(self, source: str, first: str, second: str) -> list[int]:
-        ids: list[int] = self._part(PREFIXES[0] + source, 1224)
+        def part(text: str, room: int) -> list[int]:
+            ids: list[int] = self.tokenizer.encode(text, max_length=room, truncation=True)
+            return ids
+
+        ids = part(PREFIXES[0] + source, 1224)
         room = (1224 + 2 * 412 - len(ids)) // 2
-        return ids + self._part(PREFIXES[1] + first, room) + self._part(PREFIXES[2] + second, room)
-
-    def margin(self, source: str, chosen: str, rejected: str) -> float:
-        return self._logit(source, chosen, rejected) - self._logit(source, rejected, chosen)
-
-    def _part(self, text: str, room: int) -> list[int]:
-        ids: list[int] = self.tokenizer.encode(text, max_length=room, truncation=True)
-        return ids
+        return ids + part(PREFIXES[1] + first, room) + part(PREFIXES[2] + second, room)
 
     @torch.inference_mode()
-    def _logit(self, source: str, first: str, second: str) -> float:
+    def logit(self, source: str, first: str, second: str) -> float:
         ids = self.encode(source, first, second)
         hidden = self.encoder(torch.tensor([ids])).last_hidden_state[0]
         about = [hidden[ids.index(prefix)] for prefix in (SOURCE, FIRST, SECOND)]
         left, right = (self.head(torch.cat([about[0], each])) for each in about[1:])
         return float(left - right)
-
-
-CPU = RunSettings(device="cpu")
 
 
 def words(*numbers: int) -> str:
@@ -117,33 +101,42 @@ PAIRS = [
     Pair("s:4", "s", "", words(3), ""),
     Pair("s:5", "s", words(11, 12), "unheard of", words(*range(20))),
 ]
-LONG_PROMPT = Pair("s:6", "s", words(*range(1300)), words(*range(500)), words(1, 2))
-LONG_RESPONSE = Pair("s:7", "s", words(1, 2), words(*range(1100)), words(*range(30)))
+LONG = [
+    PAIRS[0],
+    Pair("s:6", "s", words(*range(1300)), words(*range(500)), words(1, 2)),
+    Pair("s:7", "s", words(1, 2), words(*range(1100)), words(*range(30))),
+]
+"""One that fits, and a prompt and a response that are cut off."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Published().write(tmp_path_factory.mktemp("pairrm") / "model")
+    return Published().write(tmp_path_factory.mktemp("pairrm"))
 
 
-def opened(folder: Path, settings: RunSettings = CPU, name: str = "") -> Scorer:
-    return open_scorer(ModelSpec(name or str(folder), str(folder), "r1", "pairrm"), settings)
+def opened(folder: Path, name: str = "small", **settings: Any) -> Scorer:
+    spec = ModelSpec(name, str(folder), "r1", "pairrm")
+    return open_scorer(spec, RunSettings(device="cpu", **settings))
 
 
-def margins(scorer: Scorer, pairs: list[Pair]) -> list[float]:
-    return [chosen - rejected for chosen, rejected in scorer.rewards(scorer.prepare(pairs))]
-
-
-def test_margins_are_those_of_the_published_description(folder: Path) -> None:
+def test_margins_are_those_of_the_published_description_in_any_batch(folder: Path) -> None:
     published = Published()
-    scorer = open_scorer(locate(str(folder), OPEN, OFFLINE), CPU)
+    scorer = open_scorer(locate(str(folder), OPEN, OFFLINE), RunSettings(device="cpu"))
     assert (scorer.spec.family, scorer.traits.dtype) == ("pairrm", "float32")
     assert "not comparable between pairs" in scorer.traits.reading
-    expected = [published.margin(pair.prompt, pair.chosen, pair.rejected) for pair in PAIRS]
+    expected = [
+        published.logit(pair.prompt, pair.chosen, pair.rejected)
+        - published.logit(pair.prompt, pair.rejected, pair.chosen)
+        for pair in PAIRS
+    ]
     assert min(abs(margin) for margin in expected) > 1e-3
-    assert margins(scorer, PAIRS) == near(expected)
-    long = opened(folder, RunSettings(device="cpu", truncation_side="right"))
-    prepared = long.prepare([PAIRS[0], LONG_PROMPT, LONG_RESPONSE])
+    equal = Pair("s:1", "s", words(1, 2), words(3, 4), words(3, 4))
+    for used in (scorer, opened(folder, budget=60)):
+        *rewards, tie = used.rewards(used.prepare([*PAIRS, equal]))
+        assert [chosen - rejected for chosen, rejected in rewards] == near(expected)
+        assert all(chosen == -rejected for chosen, rejected in rewards)
+        assert str(tie) == "(0.0, 0.0)"
+    prepared = opened(folder, truncation_side="right").prepare(LONG)
     for pair in prepared:
         prompt, chosen, rejected = pair.pair.prompt, pair.pair.chosen, pair.pair.rejected
         assert list(pair.chosen.ids) == published.encode(prompt, chosen, rejected)
@@ -156,25 +149,12 @@ def test_margins_are_those_of_the_published_description(folder: Path) -> None:
 def test_a_prompt_may_lose_its_start_or_its_end_and_never_a_marker(
     side: Any, last: int, folder: Path
 ) -> None:
-    settings = RunSettings(device="cpu", max_length=60, truncation_side=side)
-    [pair] = opened(folder, settings).prepare([Pair("s:1", "s", words(*range(40)), "w1", "w2")])
-    assert TOKENS.index(f"w{last}") in pair.chosen.ids[: pair.chosen.ids.index(2)]
+    scorer = opened(folder, max_length=60, truncation_side=side)
+    [pair] = scorer.prepare([Pair("s:1", "s", words(*range(40)), "w1", "w2")])
+    assert W0 + last in pair.chosen.ids[: pair.chosen.ids.index(SEP)]
     for each in (pair.chosen, pair.rejected):
         assert each.truncated and len(each.ids) <= 60
         assert [token for token in each.ids if token >= SOURCE] == [SOURCE, FIRST, SECOND]
-
-
-def test_swapped_responses_have_the_opposite_margin_and_equal_ones_none_in_any_batch(
-    folder: Path,
-) -> None:
-    scorer = opened(folder)
-    swapped = [Pair(pair.key, "s", pair.prompt, pair.rejected, pair.chosen) for pair in PAIRS]
-    others = opened(folder, RunSettings(device="cpu", budget=60))
-    assert margins(scorer, PAIRS) == near([-margin for margin in margins(others, swapped)])
-    same = Pair("s:1", "s", words(1, 2), words(3, 4), words(3, 4))
-    rewards = scorer.rewards(scorer.prepare([same, *PAIRS]))
-    assert str(rewards[0]) == "(0.0, 0.0)"
-    assert all(chosen == -rejected for chosen, rejected in rewards)
 
 
 def test_markers_in_a_text_are_no_markers(folder: Path) -> None:
@@ -198,8 +178,8 @@ BETTER = "SYSTEM MESSAGE: w9\n\nUSER: w1\n\nASSISTANT: w2\n\nUSER: w3\n\nASSISTA
 @pytest.mark.parametrize(
     ("name", "turns", "shown"),
     [
-        ("", TURNS, (ASKED, "<Response 1>: w2\n<Response 2>: w4 ")),
-        ("", (SYSTEM, *TURNS), ("transcript", "w4 ")),
+        ("PairRM", TURNS, (ASKED, "<Response 1>: w2\n<Response 2>: w4 ")),
+        ("PairRM", (SYSTEM, *TURNS), ("transcript", "w4 ")),
         ("mightbe/Better-PairRM", (SYSTEM, *TURNS), (BETTER, "w4 ")),
     ],
     ids=["as the authors", "with a system message", "Better-PairRM"],
@@ -207,24 +187,24 @@ BETTER = "SYSTEM MESSAGE: w9\n\nUSER: w1\n\nASSISTANT: w2\n\nUSER: w3\n\nASSISTA
 def test_a_conversation_is_shown_as_the_authors_write_it(
     name: str, turns: tuple[Message, ...], shown: tuple[str, str], folder: Path
 ) -> None:
-    scorer: Any = opened(folder, name=name)
+    scorer: Any = opened(folder, name)
     assert scorer._texts(Pair("s:1", "s", "transcript", "w4 ", "w5", turns))[:2] == shown
-    if name:
-        assert scorer.traits.max_length == 3370
-        assert scorer.traits.template == "Better-PairRM, prompts of up to 2030 tokens"
+    room = {"PairRM": (2048, 1224)}.get(name, (3370, 2030))
+    said = f"{name.rpartition('/')[2]}, prompts of up to {room[1]} tokens"
+    assert (scorer.traits.max_length, scorer.traits.template) == (room[0], said)
 
 
 @pytest.mark.parametrize(
     ("lacks", "said"),
     [
         ("head_layer.4.weight", "not a whole reward model: its weights lack head_layer.4.weight"),
-        ("markers", r"<\|source\|> is token 44, its tokenizer says 3\."),
+        ("markers", r"<\|source\|> is token 44, its tokenizer says 0\."),
         ("room", "which 11 tokens cannot hold: 12 is the least"),
     ],
 )
 def test_what_is_not_whole_is_refused(lacks: str, said: str, tmp_path: Path) -> None:
     Published().write(tmp_path, lacks)
     if lacks == "markers":
-        tokenizer(with_prefixes=False).save_pretrained(tmp_path)
+        tokenizer().save_pretrained(tmp_path)
     with pytest.raises(KnownError, match=said):
-        opened(tmp_path, RunSettings(device="cpu", max_length=11 if lacks == "room" else 2048))
+        opened(tmp_path, max_length=11 if lacks == "room" else 2048)

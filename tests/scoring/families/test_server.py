@@ -7,11 +7,11 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
-from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import server as server_module
 from scoring.families.server import KEY_VARIABLE, RequestFailed, Served, Server
@@ -37,19 +37,27 @@ def echo(path: str, body: dict[str, Any]) -> Answer:
 
 
 def test_answers_come_in_the_order_of_the_items_and_not_too_many_are_asked_for_at_once() -> None:
-    """And text that no encoding can write is sent all the same."""
     together = threading.Barrier(3, timeout=PATIENCE)
 
     def answer(path: str, body: dict[str, Any]) -> Answer:
-        if body["n"] in range(9):
-            together.wait()
+        together.wait()
         return Answer(body, wait=0 if body["n"] else 0.1)
 
     with ChatServer(answer) as model:
         assert ask_all(Server(model.url + "/v1/", 3), 9) == list(range(9))
         assert {asked.path for asked in model.asked} == {"/v1/echo"}
         assert model.most_at_once == 3
-        body = {"n": "\ud800 \N{GRINNING FACE}"}
+
+
+def test_text_that_no_encoding_can_write_is_sent_and_by_no_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, nowhere())
+    body = {"n": "\ud800 \N{GRINNING FACE}"}
+    with ChatServer(echo) as model:
         assert Server(model.url, 1).post("/echo", body, lambda answer: answer) == body
 
 
@@ -72,12 +80,11 @@ def test_what_may_pass_is_asked_again_and_what_was_refused_or_cannot_be_read_is_
 
 
 def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    with ChatServer(InTurn(error(500, "out of\nluck"))) as model, caplog.at_level(logging.WARNING):
+    with ChatServer(InTurn(error(500, "out of\nluck"))) as model:
         server = Server(model.url, 2)
         assert ask_all(server, 2) == [None, None]
         assert len(model.asked) == 2 * server_module.TRIES
     [record] = caplog.records
-    assert record.name == "scoring.families.server"
     assert "it answered 500, out of luck" in record.getMessage()
     [told] = server.errors.sentences()
     assert told.endswith("failed, its pair is missing: 2 times in all.")
@@ -94,12 +101,15 @@ def test_a_server_that_stalls_is_not_waited_for(
     assert "it took too long" in caplog.text
 
 
-@pytest.mark.parametrize("status", [401, 404])
-def test_a_server_that_refuses_everything_ends_the_run(status: int) -> None:
-    with ChatServer(InTurn(error(status))) as model:
-        with pytest.raises(KnownError, match=rf"{model.url}.*{status}"):
-            ask_all(Server(model.url, 1), 100)
-        assert len(model.asked) == 1  # neither tried again nor gone on with
+@pytest.mark.parametrize("status", [401, 404, 307])
+def test_a_server_that_refuses_everything_or_points_elsewhere_ends_the_run(status: int) -> None:
+    """It is neither tried again nor gone on with, and no text goes elsewhere."""
+    with ChatServer(echo) as other:
+        refusal = error(status, Location=f"{other.url}/echo")
+        with ChatServer(InTurn(refusal)) as model:
+            with pytest.raises(KnownError, match=rf"{model.url}.*{status}"):
+                ask_all(Server(model.url, 1), 100)
+            assert (len(model.asked), other.asked) == (1, [])
 
 
 def test_many_failures_in_a_row_end_the_run_and_those_between_answers_do_not(
@@ -157,25 +167,23 @@ def test_a_server_that_asks_to_wait_is_left_alone_by_all(monkeypatch: pytest.Mon
     assert second.at - first.at >= 0.5
 
 
+@pytest.mark.parametrize("status", [200, 400, 401, 404, 307, 500])
 def test_the_key_is_sent_and_never_told(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    status: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv(KEY_VARIABLE, f" {SECRET}\n")
     caplog.set_level(logging.DEBUG)
-    told = f"Incorrect key {SECRET[:-2]}**"
-    for status in (200, 400, 401, 404, 307, 500):
-        answer = error(status, told if status == 401 else SECRET)
-        with ChatServer(InTurn(answer)) as model:
-            server = Server(model.url, 1)
-            failures = []
-            for ask in (ask_all, lambda given: given.post("/echo", {}, number)):
-                with pytest.raises((KnownError, RequestFailed, StopIteration)) as raised:
-                    ask(server)
-                    raise StopIteration
-                failures.append(str(raised.value))
-            assert {asked.authorization for asked in model.asked} == {f"Bearer {SECRET}"}
-        assert SECRET[:-2] not in " ".join(failures)
-    assert SECRET[:-2] not in caplog.text
+    told = f"Incorrect key {SECRET[:-2]}**" if status == 401 else SECRET
+    failures = []
+    with ChatServer(InTurn(error(status, told))) as model:
+        server = Server(model.url, 1)
+        for ask in (partial(ask_all, server), partial(server.post, "/echo", {}, number)):
+            try:
+                ask()
+            except (KnownError, RequestFailed) as failure:
+                failures.append(str(failure))
+        assert {asked.authorization for asked in model.asked} == {f"Bearer {SECRET}"}
+    assert failures and SECRET[:-2] not in " ".join([*failures, caplog.text])
     assert "127.0.0.1" in caplog.text
 
 
@@ -199,23 +207,6 @@ def test_a_key_that_cannot_be_sent_is_refused_untold(monkeypatch: pytest.MonkeyP
         with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
             Server("http://localhost:8000", 1)
         assert "4711" not in str(raised.value)
-
-
-def test_a_redirect_takes_no_text_elsewhere() -> None:
-    with ChatServer(echo) as other:
-        moved = error(307, Location=other.url + "/echo")
-        with ChatServer(InTurn(moved)) as model, pytest.raises(KnownError, match=other.url):
-            ask_all(Server(model.url, 1))
-        assert other.asked == []
-
-
-def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, nowhere())
-    with ChatServer(echo) as model:
-        assert ask_all(Server(model.url, 1)) == [0]
 
 
 def test_what_is_no_address_or_holds_a_password_is_refused_untold() -> None:
@@ -248,9 +239,7 @@ def by_length(text: str) -> float:
 
 
 def vllm(
-    head: Callable[[str], float] = by_length,
-    switch: str = "use_activation",
-    only: str = "/classify",
+    head: Callable[[str], float] = by_length, switch: str = "activation", only: str = "/classify"
 ) -> Callable[[str, dict[str, Any]], Answer]:
     """Answers as some version does: by which path, and how the activation is called."""
 
@@ -307,18 +296,18 @@ def by_token(path: str, body: dict[str, Any]) -> Answer:
     return labels(path, [[0.1], [0.2]]) if path == "/pooling" else error(404)
 
 
+CHAT_MODEL = InTurn(error(400, "is a chat model"))
 NEITHER = r"/classify.*40., is a chat model.*/pooling.*vllm serve"
 
 
 @pytest.mark.parametrize(
     ("answer", "name", "said"),
     [
-        (by_token, "org/rm", "gives a reward for each token"),
-        (InTurn(error(400, "is a chat model")), "org/rm", NEITHER),
-        (vllm(), "org/other", r"org/other.*does not exist.*name"),
-        (InTurn(error(401)), "org/rm", KEY_VARIABLE),
+        pytest.param(by_token, "org/rm", "gives a reward for each token", id="tokens"),
+        pytest.param(CHAT_MODEL, "org/rm", NEITHER, id="chat"),
+        pytest.param(vllm(), "org/other", r"org/other.*does not exist.*name", id="name"),
+        pytest.param(InTurn(error(401)), "org/rm", KEY_VARIABLE, id="key"),
     ],
-    ids=["tokens", "chat", "name", "key"],
 )
 def test_a_server_that_has_no_such_rewards_says_what_was_tried(
     answer: Any, name: str, said: str
@@ -334,9 +323,7 @@ def test_a_failed_conversation_has_no_reward(broken: Answer) -> None:
         return broken if is_bad else vllm()(path, body)
 
     with ChatServer(answer) as model:
-        ((chosen, rejected),) = rewards(served(model), GOOD)
-    assert chosen == -26
-    assert math.isnan(rejected)
+        assert str(rewards(served(model), GOOD)) == "[(-26.0, nan)]"
 
 
 def test_a_run_of_a_served_model_asks_once_of_equal_responses_with_their_conversation() -> None:
@@ -344,14 +331,11 @@ def test_a_run_of_a_served_model_asks_once_of_equal_responses_with_their_convers
         scorer = served(model, parallel=3)
         before = len(model.asked)
         rows = scored(scorer, [GOOD, EQUAL, SEVERAL, NAN])
-        bodies = [each.body for each in model.asked[before:]]
-        told = facts(scorer, RunSettings(parallel=3), "demo", 4)
-    assert len(bodies) == 6  # one for Blue. in both pairs
+        asked = [each.body["messages"] for each in model.asked[before:]]
+    assert len(asked) == 6  # one for Blue. in both pairs
     shown = [message._asdict() for message in TURNS]
-    assert [*shown, {"role": "assistant", "content": "One."}] in [
-        body["messages"] for body in bodies
-    ]
+    assert [*shown, {"role": "assistant", "content": "One."}] in asked
     assert [rows[f"mine:{n}"].outcome for n in (1, 2, 3, 4)] == ["win", "tie", "loss", "missing"]
     assert rows["mine:4"].rejected_reward == -45
-    assert told.path == "asked over the network, 3 at once"
-    assert told.template == "the server's own"
+    assert scorer.traits.path == "asked over the network, 3 at once"
+    assert scorer.traits.template == "the server's own"
