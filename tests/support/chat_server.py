@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from tests.support.local_server import LocalServer
@@ -41,15 +42,14 @@ class Asked(NamedTuple):
 class ChatServer(LocalServer):
     """Answers every POST by a function of its path and body, while it is entered.
 
-    most_at_once: requests that were under way at one time.
+    at_once: of each request, how many were under way with it.
     """
 
     def __init__(self, answer: Callable[[str, dict[str, Any]], Answer]) -> None:
         self.asked: list[Asked] = []
-        self.most_at_once = 0
-        self._at_once = 0
-        self._lock = threading.Lock()
-        self._over = threading.Event()
+        self.at_once: list[int] = []
+        under_way: set[int] = set()
+        over = self._over = threading.Event()
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -57,19 +57,16 @@ class ChatServer(LocalServer):
             disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
-                content = self.rfile.read(int(self.headers["Content-Length"]))
-                body = json.loads(content)
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 key = self.headers.get("Authorization")
-                with model._lock:
-                    model.asked.append(Asked(self.path, body, key, time.monotonic()))
-                    model._at_once += 1
-                    model.most_at_once = max(model.most_at_once, model._at_once)
+                model.asked.append(Asked(self.path, body, key, time.monotonic()))
+                under_way.add(id(self))
+                model.at_once.append(len(under_way))
                 try:
                     given = answer(self.path, body)
-                    model._over.wait(given.wait)
+                    over.wait(given.wait)
                 finally:
-                    with model._lock:
-                        model._at_once -= 1
+                    under_way.discard(id(self))
                 self._send(given)
 
             def _send(self, given: Answer) -> None:
@@ -99,16 +96,10 @@ class ChatServer(LocalServer):
         super().__exit__(*error)
 
 
-class InTurn:
+def in_turn(*answers: Answer) -> Callable[[str, dict[str, Any]], Answer]:
     """Answers given one after the other, the last one for ever."""
-
-    def __init__(self, *answers: Answer) -> None:
-        self._left = list(answers)
-        self._lock = threading.Lock()
-
-    def __call__(self, path: str, body: dict[str, Any]) -> Answer:
-        with self._lock:
-            return self._left.pop(0) if len(self._left) > 1 else self._left[0]
+    left = chain(answers, repeat(answers[-1]))
+    return lambda path, body: next(left)
 
 
 def error(status: int, message: str = "no", **headers: str) -> Answer:

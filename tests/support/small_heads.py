@@ -18,7 +18,15 @@ from transformers import AutoModel
 
 from scoring.engine.formatting import Prepared
 from tests.support import small_models as small
-from tests.support.small_models import SMALL, WORDS, config_of, gemma2, llama, tokenizer
+from tests.support.small_models import (
+    SMALL,
+    WORDS,
+    config_of,
+    gemma2,
+    letters_tokenizer,
+    llama,
+    tokenizer,
+)
 
 WIDTH = SMALL["hidden_size"]
 Weights = dict[str, torch.Tensor]
@@ -30,7 +38,9 @@ TURN = ["<|eot_id|>", "<|start_header_id|>", "assistant", "<|end_header_id|>"]
 WIDER = {"vocab_size": len(WORDS) + len(TURN)}
 
 
-def save_headed(folder: Path, architecture: str, config: Any, head: Weights, **more: Any) -> Any:
+def save_headed(
+    folder: Path, architecture: str, config: Any, head: Weights, made: Any = None, **more: Any
+) -> Any:
     """Write a random base, its weights named as in the authors' files, and return the base."""
     torch.manual_seed(0)
     base = AutoModel.from_config(config).eval()
@@ -40,7 +50,7 @@ def save_headed(folder: Path, architecture: str, config: Any, head: Weights, **m
     save_file({**weights, **head}, folder / "model.safetensors", {"format": "pt"})
     base.config.save_pretrained(folder)
     small.edit_config(folder, architectures=[architecture], **more)
-    tokenizer().save_pretrained(folder)
+    (made or tokenizer()).save_pretrained(folder)
     return base
 
 
@@ -49,28 +59,39 @@ def random(*shape: int, seed: int = 1) -> torch.Tensor:
     return drawn / math.sqrt(math.sqrt(shape[-1]))
 
 
-def by_row(head: torch.Tensor, bias: float = 0.0) -> Reads:
-    return lambda states, _: (states[-1] * head[0]).sum() + bias
+def by_row(head: torch.Tensor) -> Reads:
+    return lambda states, _: (states[-1] * head[0]).sum()
 
 
-def linear(
+def named_layers(name: str, *modules: nn.Module) -> tuple[nn.Module, Weights]:
+    """Random layers in a row, and their weights by their names in a file; of one, by its own."""
+    made = nn.Sequential(*modules).eval()
+    with torch.no_grad():
+        for key, values in made.state_dict().items():
+            if "running" in key:
+                values.copy_(torch.linspace(0.5, 2.0, len(values)))
+            elif values.dim():
+                values.copy_(random(*values.shape, seed=len(key) + len(values)))
+    kept = (made if len(made) > 1 else made[0]).state_dict()
+    return made, {f"{name}.{key}": each for key, each in kept.items()}
+
+
+def headed(
     architecture: str,
     name: str,
     config: Callable[[], Any] = llama,
-    bias: float = 0.0,
+    *modules: nn.Module,
     made: Callable[[], Any] = tokenizer,
     also: Weights | None = None,
     **more: Any,
 ) -> Made:
-    """A head of one row. name: of its weights, also: that lie beside it, more: of the config."""
+    """A head of layers; by default one row. also: weights beside it, more: of the config."""
 
     def write(folder: Path) -> tuple[Any, Reads]:
-        head = {f"{name}.weight": random(1, WIDTH), **(also or {})}
-        if bias:
-            head[f"{name}.bias"] = torch.tensor([bias])
-        base = save_headed(folder, architecture, config(), head, **more)
-        made().save_pretrained(folder)
-        return base, by_row(head[f"{name}.weight"], bias)
+        head, weights = named_layers(name, *(modules or [nn.Linear(WIDTH, 1, bias=False)]))
+        weights |= also or {}
+        base = save_headed(folder, architecture, config(), weights, made(), **more)
+        return base, lambda states, _: head(states[-1])[0]
 
     return write
 
@@ -81,45 +102,18 @@ def beaver(read: Callable[[torch.Tensor], torch.Tensor], **more: Any) -> Made:
     also = {f"normalizer.{name}": value for name, value in parts.items()}
 
     def write(folder: Path) -> tuple[Any, Reads]:
-        base, score = linear("LlamaModelForScore", "score_head", also=also, **more)(folder)
+        base, score = headed("LlamaModelForScore", "score_head", also=also, **more)(folder)
         return base, lambda states, at: read(score(states, at))
-
-    return write
-
-
-def named_layers(name: str, *modules: nn.Module) -> tuple[nn.Module, Weights]:
-    """Random layers in a row, and their weights by their names in a file."""
-    made = nn.Sequential(*modules).eval()
-    with torch.no_grad():
-        for key, values in made.state_dict().items():
-            if "running" in key:
-                values.copy_(torch.linspace(0.5, 2.0, len(values)))
-            elif values.dim():
-                values.copy_(random(*values.shape, seed=len(key) + len(values)))
-    return made, {f"{name}.{key}": each for key, each in made.state_dict().items()}
-
-
-def two_layers(
-    architecture: str, name: str, width: int, config: Callable[[], Any], **more: Any
-) -> Made:
-    """A head of two layers with a ReLU between. made: its tokenizer."""
-    made = more.pop("made", tokenizer)
-
-    def write(folder: Path) -> tuple[Any, Reads]:
-        head, weights = named_layers(name, nn.Linear(WIDTH, width), nn.ReLU(), nn.Linear(width, 1))
-        base = save_headed(folder, architecture, config(), weights, **more)
-        made().save_pretrained(folder)
-        return base, lambda states, _: head(states[-1])[0]
 
     return write
 
 
 def principle(folder: Path) -> tuple[Any, Reads]:
     rows = random(9643, WIDTH)
-    config = llama(vocab_size=len(rows))
-    base = save_headed(folder, "LlamaForCausalLM", config, {"lm_head.weight": rows})
     asking = small.TEMPLATE.replace("'</s>'", "'w59' if add_generation_prompt else '</s>'")
-    tokenizer(asking, others={"Yes": 9642, "No": 2822}).save_pretrained(folder)
+    made = tokenizer(asking, others={"Yes": 9642, "No": 2822})
+    config, head = llama(vocab_size=len(rows)), {"lm_head.weight": rows}
+    base = save_headed(folder, "LlamaForCausalLM", config, head, made)
     return base, by_row(rows[9642:] - rows[2822])
 
 
@@ -131,8 +125,8 @@ def nemotron(folder: Path) -> tuple[Any, Reads]:
 def gpm(folder: Path) -> tuple[Any, Reads]:
     """Reads are embeddings, and what their dimensions weigh by the prompt."""
     head = {"value_head.weight": random(6, WIDTH), "prompt_head.weight": random(3, WIDTH)}
-    base = save_headed(folder, "CustomRewardModel", llama(**WIDER), head)
-    chat_tokenizer("llama").save_pretrained(folder)
+    made = chat_tokenizer("llama")
+    base = save_headed(folder, "CustomRewardModel", llama(**WIDER), head, made)
 
     def read(states: torch.Tensor, at: int) -> torch.Tensor:
         embedding = head["value_head.weight"] @ states[-1]
@@ -165,7 +159,7 @@ def formula_rewards(prepared: Sequence[Prepared], base: Any, read: Reads) -> tor
 
 def internlm(folder: Path) -> tuple[Any, Reads]:
     """The base's weights are renamed, and its queries, keys and values laid into one matrix."""
-    base, read = linear("InternLM2ForRewardModel", "v_head")(folder)
+    base, read = headed("InternLM2ForRewardModel", "v_head")(folder)
     stored = load_file(folder / "model.safetensors")
     made: Weights = {"v_head.weight": stored.pop("v_head.weight")}
     names = {
@@ -221,6 +215,10 @@ def ldl(folder: Path) -> tuple[Any, Reads]:
     return base, read
 
 
+def two_layers(width: int) -> list[nn.Module]:
+    return [nn.Linear(WIDTH, width), nn.ReLU(), nn.Linear(width, 1)]
+
+
 def gate_layers(kind: str) -> list[nn.Module]:
     """Two hidden layers and a last one; of ArmoRM with a ReLU behind each that has no place."""
     if kind == "ArmoRM":
@@ -247,8 +245,9 @@ def gated(
         head |= {"regression_layer.weight": regression, "gating.logit_scale": torch.tensor([1.5])}
         head |= {"reward_transform_matrix": MIXED} if is_mixed else {}
         sizes = {"num_objectives": 3, "gating_hidden_dim": 12, "gating_n_hidden": 2, **quantiles}
-        base = save_headed(folder, architecture, config(), head, **sizes)
-        chat_tokenizer(base.config.model_type).save_pretrained(folder)
+        shape = config()
+        made = chat_tokenizer(shape.model_type)
+        base = save_headed(folder, architecture, shape, head, made, **sizes)
 
         def read(states: torch.Tensor, at: int) -> torch.Tensor:
             weights = (gate(states[at][None])[0] / temperature).exp()
@@ -276,10 +275,7 @@ def chat_tokenizer(kind: str) -> Any:
 
 MIXED = torch.tensor([[1.0, 0.0, 0.0], [-0.3, 1.0, 0.2], [0.0, -0.5, 1.0]])
 ATHENE = "<|reserved_special_token_1|>"
-QWEN2: dict[str, Any] = {
-    "config": partial(config_of, "qwen2", vocab_size=300),
-    "made": small.letters_tokenizer,
-}
+QWEN2 = partial(config_of, "qwen2", vocab_size=300)
 WIDE_LLAMA, WIDE_GEMMA2 = partial(llama, **WIDER), partial(gemma2, **WIDER)
 HEADS: dict[tuple[str, str], Made] = {
     ("Beaver", "llama"): beaver(lambda score: score, score_type="reward"),
@@ -289,44 +285,48 @@ HEADS: dict[tuple[str, str], Made] = {
     ("Beaver, a cost", "llama"): beaver(
         lambda score: -score / (2 + 1e-8), score_type="cost", do_normalize=True
     ),
-    ("UltraRM", "llama"): linear("LlamaRewardModel", "regression_head"),
-    ("Eurus-RM", "mistral"): linear(
+    ("UltraRM", "llama"): headed("LlamaRewardModel", "regression_head"),
+    ("Eurus-RM", "mistral"): headed(
         "EurusRewardModel", "regression_head", small.mistral,
         auto_map={"AutoModel": "modeling_eurus_rm.EurusRewardModel"},
     ),
-    ("Ziya", "llama"): linear(
+    ("Ziya", "llama"): headed(
         "LlamaRewardModel", "value_head",
         auto_map={"AutoModelForSequenceClassification": "modeling_llama_rm.LlamaRewardModel"},
     ),
-    ("Starling", "llama"): linear(
+    ("Starling", "llama"): headed(
         "LlamaForSequenceClassification", "v_head", partial(llama, num_labels=2),
         prefix="transformer.",
     ),
-    ("OpenAssistant", "gpt_neox"): linear(
-        "GPTNeoXRewardModel", "out_proj", partial(config_of, "gpt_neox"), 0.25,
+    ("OpenAssistant", "gpt_neox"): headed(
+        "GPTNeoXRewardModel", "out_proj", partial(config_of, "gpt_neox"), nn.Linear(WIDTH, 1),
         prefix="gpt_neox.", model_type="gpt_neox_reward_model", pooling="last",
     ),
-    ("AceCode", "qwen2"): linear(
-        "Qwen2ForCausalRM", "v_head.summary", bias=0.5, **QWEN2,
+    ("AceCode", "qwen2"): headed(
+        "Qwen2ForCausalRM", "v_head.summary", QWEN2, nn.Linear(WIDTH, 1), made=letters_tokenizer,
         also={"lm_head.weight": random(300, WIDTH)},
     ),
-    ("Athene", "llama"): linear(
+    ("Athene", "llama"): headed(
         "CustomAutoModelForSequenceClassification", "v_head", partial(llama, vocab_size=128_004),
         made=partial(tokenizer, others={ATHENE: 128_003}),
     ),
-    ("INF-ORM", "llama"): two_layers(
-        "INFORMForSequenceClassification", "score", WIDTH, llama, num_labels=1
+    ("INF-ORM", "llama"): headed(
+        "INFORMForSequenceClassification", "score", llama, *two_layers(WIDTH), num_labels=1
     ),
-    ("WorldPM", "qwen2"): two_layers("Qwen2ForRewardModel", "score", WIDTH, num_labels=1, **QWEN2),
-    ("GRM", "llama"): two_layers(
-        "GRewardModel", "v_head.summary", 24, llama,
+    ("WorldPM", "qwen2"): headed(
+        "Qwen2ForRewardModel", "score", QWEN2, *two_layers(WIDTH), num_labels=1,
+        made=letters_tokenizer,
+    ),
+    ("GRM", "llama"): headed(
+        "GRewardModel", "v_head.summary", llama, *two_layers(24),
         vhead_layer_type="mlp", vhead_num_neurons=24, vhead_num_layers=1,
     ),
-    ("GRM", "gemma2"): two_layers(
-        "GRewardModel", "v_head.summary", 24, gemma2, vhead_num_neurons=24
+    ("GRM", "gemma2"): headed(
+        "GRewardModel", "v_head.summary", gemma2, *two_layers(24), vhead_num_neurons=24
     ),
-    ("GRM", "gemma"): linear(
-        "GRewardModel", "v_head.summary", small.gemma, 0.5, vhead_layer_type="linear"
+    ("GRM", "gemma"): headed(
+        "GRewardModel", "v_head.summary", small.gemma, nn.Linear(WIDTH, 1),
+        vhead_layer_type="linear",
     ),
     ("InternLM2", "internlm2"): internlm,
     ("LDL", "gemma2"): ldl,

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -207,14 +207,17 @@ def token_ids(pair: Pair) -> list[list[int]]:
     ]
 
 
-def logits_of(folder: Path, pairs: Sequence[Pair]) -> torch.Tensor:
-    """[pairs, 2, labels], by plain transformers, one sequence at a time."""
-    model = plain(folder)
+def one_at_a_time(model: Any, sequences: Iterable[Sequence[int]]) -> torch.Tensor:
+    """[sequences, labels]: a model's logits."""
     with torch.inference_mode():
-        rows = [
-            model(input_ids=torch.tensor([ids])).logits[0] for p in pairs for ids in token_ids(p)
-        ]
-    return torch.stack(rows).view(len(pairs), 2, -1)
+        rows = [model(input_ids=torch.tensor([ids])).logits[0] for ids in sequences]
+    return torch.stack(rows)
+
+
+def logits_of(folder: Path, pairs: Sequence[Pair]) -> torch.Tensor:
+    """[pairs, 2, labels], by plain transformers."""
+    sequences = [ids for pair in pairs for ids in token_ids(pair)]
+    return one_at_a_time(plain(folder), sequences).view(len(pairs), 2, -1)
 
 
 def opened(folder: Path, settings: RunSettings = CPU, **spec: Any) -> Scorer:

@@ -1,25 +1,33 @@
 """What the catalogue says runs, shrunk and with random weights; and docs/catalogue.md, by it.
 
+Rewards of heads that are no plain linear layer are what their formulas say.
 `python -m tests.scoring.families.test_catalogue` writes the tables of that page anew.
 """
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from scoring.engine.formatting import TokenSequence
+from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.models.catalogue import catalogue
 from scoring.models.finding import locate
+from scoring.spec import Pair, RunSettings, as_objects
 from tests.conftest import ROOT
+from tests.support import small_models as small
+from tests.support.named_rows import by_sentence
 from tests.support.rounding import assert_near
-from tests.support.small_heads import HEADS, formula_rewards, write_headed
-from tests.support.small_models import CPU, OFFLINE, OPEN, PAIRS, config_of, rewards, save
+from tests.support.small_heads import HEADS, TURN, formula_rewards, write_headed
+from tests.support.small_models import CPU, PACKED, PAIRS, rewards
 
 PAGE = ROOT / "docs" / "catalogue.md"
 NAMES = {
@@ -52,61 +60,52 @@ def combination(model: dict[str, Any]) -> Combination:
 COMBINATIONS = sorted({combination(model) for model in catalogue()["models"] if "built" in model})
 
 
-def is_slow(each: Combination) -> bool:
-    """Whether test_heads.py, test_dpo.py and test_classifier.py run about the same."""
-    return bool(each.head) or each.family == "dpo" or not each.template
+def opened(folder: Path, settings: RunSettings = CPU, **given: Any) -> Any:
+    return open_scorer(locate(str(folder), small.OPEN, small.OFFLINE, **given), settings)
 
 
 @pytest.mark.parametrize(
     "each",
     [
-        pytest.param(each, id=" ".join(each), marks=[pytest.mark.slow] if is_slow(each) else [])
+        # Without a template other tests run about the same.
+        pytest.param(each, id=" ".join(each), marks=[] if each.template else [pytest.mark.slow])
         for each in COMBINATIONS
-        if each.head or each.family not in ELSEWHERE
+        if each.family == "classifier" and not each.head
     ],
 )
-def test_what_the_catalogue_says_runs_does(each: Combination, tmp_path: Path) -> None:
+def test_classifiers_that_the_catalogue_says_run_do(each: Combination, tmp_path: Path) -> None:
+    folder = small.save(tmp_path, small.config_of(each.built))
+    scorer = opened(folder, replace(CPU, chat_template=each.template))
+    assert scorer.traits.template.startswith(each.template or "own")
+    ids = [side.ids for pair in scorer.prepare(PAIRS) for side in pair.sides]
+    assert_near(
+        rewards(scorer, PAIRS).flatten(), small.one_at_a_time(small.plain(folder), ids)[:, 0]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "each", [each for each in COMBINATIONS if each.family == "dpo"], ids=" ".join
+)
+def test_policies_that_the_catalogue_says_run_do(each: Combination, tmp_path: Path) -> None:
+    folders = [tmp_path / "policy", tmp_path / "reference"]
+    for seed, path in enumerate(folders):
+        small.save(path, small.config_of(each.built), auto=AutoModelForCausalLM, seed=seed)
     settings = replace(CPU, chat_template=each.template)
-    given: dict[str, Any] = {}
-    folder = tmp_path / "policy"
-    if each.head:
-        folder, base, read = write_headed(tmp_path, each.head, each.built)
-        if each.head in ("ArmoRM", "GPM", "QRM", "QRM v2"):
-            settings = CPU  # its gate is read by the template of its tokenizer
-    else:
-        kind = AutoModelForCausalLM if each.family == "dpo" else AutoModelForSequenceClassification
-        folders = [folder, tmp_path / "reference"] if each.family == "dpo" else [folder]
-        for seed, path in enumerate(folders):
-            save(path, config_of(each.built), auto=kind, seed=seed)
-        models = [kind.from_pretrained(path, dtype=torch.float32).eval() for path in folders]
-        if each.family == "dpo":
-            given = {"family": "dpo", "reference": str(folders[1])}
-    scorer = open_scorer(locate(str(folder), OPEN, OFFLINE, **given), settings)
+    scorer = opened(folders[0], settings, family="dpo", reference=str(folders[1]))
     assert scorer.traits.template.startswith(each.template or "own")
     said = [pair for pair in PAIRS if pair.chosen and pair.rejected]
-    prepared = scorer.prepare(said)
-    if each.head:
-        by_formula = formula_rewards(prepared, base, read)
-    else:
-        of_sides: list[torch.Tensor] = []
-        with torch.inference_mode():
-            for side in (side for pair in prepared for side in pair.sides):
-                ids = torch.tensor([side.ids])
-                if each.family == "dpo":
-                    policy, reference = (likelihood(model, ids, side.tail - 1) for model in models)
-                    of_sides.append(policy - reference)
-                else:
-                    of_sides.append(models[0](input_ids=ids).logits[0, 0])
-        by_formula = torch.stack(of_sides)
-    assert_near(rewards(scorer, said).flatten(), by_formula)
-    assert len({round(value, 4) for value in by_formula.tolist()}) > len(said)
+    sides = [side for pair in scorer.prepare(said) for side in pair.sides]
+    models = [AutoModelForCausalLM.from_pretrained(path).eval() for path in folders]
+    policy, reference = ([likelihood(model, side) for side in sides] for model in models)
+    assert_near(rewards(scorer, said).flatten(), torch.stack(policy) - torch.stack(reference))
 
 
-def likelihood(model: Any, ids: torch.Tensor, n: int) -> torch.Tensor:
-    """The log-probability of the last n tokens, each after those before it."""
-    log_probs = model(input_ids=ids).logits[0].float().log_softmax(1)
-    places = range(ids.shape[1] - n, ids.shape[1])
-    return torch.stack([log_probs[place - 1, ids[0, place]] for place in places]).sum()
+def likelihood(model: Any, side: TokenSequence) -> torch.Tensor:
+    """The log-probability of a response's tokens, each after those before it."""
+    log_probs = small.one_at_a_time(model, [side.ids])[0].log_softmax(1)
+    places = range(len(side.ids) - side.tail + 1, len(side.ids))
+    return torch.stack([log_probs[place - 1, side.ids[place]] for place in places]).sum()
 
 
 def test_the_page_says_what_the_catalogue_does() -> None:
@@ -158,6 +157,173 @@ def page() -> str:
             tried = "`test_catalogue.py`, with one of ours" if needs == "tokenizer" else "nothing"
             lines.append(f"| {catalogue()['reasons'][needs]} | {tried} | {', '.join(why[needs])} |")
     return "\n".join(lines).replace("|  |", "| |") + "\n"
+
+
+# Heads.
+
+
+@pytest.fixture
+def written(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The folder of a model with the head that the test names."""
+    key = next(each for each in HEADS if each[0] == request.param)
+    return write_headed(tmp_path, *key)[0]
+
+
+def with_head(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("written", names, indirect=True)
+
+
+def sides(scorer: Any, pairs: Sequence[Pair] = PAIRS) -> list[tuple[tuple[int, ...], int]]:
+    """Each side's tokens, and how many of the last are read."""
+    return [(side.ids, side.tail) for pair in scorer.prepare(pairs) for side in pair.sides]
+
+
+OTHERS = [each[1:] for each in COMBINATIONS if each.head and each.template]
+"""Architecture, head and template, where it has one."""
+
+
+@pytest.mark.parametrize(
+    ("built", "head", "template"),
+    [
+        *(pytest.param(built, head, "", id=f"{head} {built}") for head, built in HEADS),
+        *(pytest.param(*each, id=" ".join(each), marks=pytest.mark.slow) for each in OTHERS),
+    ],
+)
+def test_a_reward_is_what_the_heads_formula_says(
+    built: str, head: str, template: str, tmp_path: Path
+) -> None:
+    folder, base, read = write_headed(tmp_path, head, built)
+    # A gate is read by the template of its tokenizer.
+    is_gated = head in ("ArmoRM", "GPM", "QRM", "QRM v2")
+    scorer = opened(folder, CPU if is_gated else replace(CPU, chat_template=template))
+    assert scorer.traits.path == PACKED
+    assert is_gated or scorer.traits.template.startswith(template)
+    got = rewards(scorer, PAIRS).flatten()
+    assert_near(got, formula_rewards(scorer.prepare(PAIRS), base, read))
+    assert len({*got.tolist()}) > len(PAIRS)
+    assert ("minus its cost" in scorer.traits.reading) == (head == "Beaver, a cost")
+    assert ("not compared with its authors'" in scorer.traits.reading) == (head == "QRM v2")
+
+
+@with_head("Nemotron-Principle")
+def test_nemotrons_logit_is_its_cards_and_its_question_is_never_cut_off(written: Path) -> None:
+    names = AutoTokenizer.from_pretrained(written)
+    model = AutoModelForCausalLM.from_pretrained(written, dtype=torch.float32).eval()
+    question = (
+        "Evaluate the response to the previous prompt in terms of whether it satisfies this "
+        "principle: correctness. Only answer Yes or No."
+    )
+    expected = []
+    for pair in PAIRS:
+        for response in (pair.chosen, pair.rejected):
+            messages = [*as_objects(pair.answered(response)), {"role": "user", "content": question}]
+            ids = names.apply_chat_template(
+                messages, add_generation_prompt=True, return_tensors="pt"
+            )
+            with torch.inference_mode():
+                scores = model(**ids).logits[0, -1]
+            expected.append(scores[9642] - scores[2822])
+    assert_near(rewards(opened(written), PAIRS).flatten(), torch.stack(expected))
+    end = tuple(ids.input_ids[0, -20:].tolist())
+    for how in ({"max_length": 20}, {"upstream_compatible": True, "chat_template": "tulu"}):
+        assert all(ids[-20:] == end for ids, _ in sides(opened(written, replace(CPU, **how))))
+    with pytest.raises(KnownError, match="would be cut off: leave --truncation-side out"):
+        opened(written, replace(CPU, truncation_side="right"))
+
+
+@with_head("GPM")
+def test_a_head_that_compares_is_of_a_family_that_does(written: Path) -> None:
+    scorer = opened(written, replace(CPU, dtype="bfloat16"))
+    assert (scorer.spec.family, scorer.traits.dtype) == ("pairrm", "float32")
+    assert "not comparable between pairs" in scorer.traits.reading
+    swapped = [replace(pair, chosen=pair.rejected, rejected=pair.chosen) for pair in PAIRS]
+    assert_near(rewards(scorer, PAIRS).flip(1), rewards(scorer, swapped))
+
+
+@with_head("ArmoRM", "GPM")
+def test_a_gate_is_read_where_the_response_is_about_to_begin(written: Path) -> None:
+    scorer = opened(written)
+    names = scorer.formatter.tokenizer
+    for ids, tail in sides(scorer):
+        assert names.convert_ids_to_tokens(list(ids[len(ids) - tail :][:4])) == TURN
+    # Cut off on the left, the gate is gone, and the pair has no reward; a shorter one has.
+    short = Pair("s:1", "s", "w4", "w5", "w6")
+    long = Pair("s:2", "s", "w4", "w5", " ".join(["w6"] * 30))
+    known, other = rewards(opened(written, replace(CPU, max_length=12)), [short, long])
+    assert known.isfinite().all()
+    assert other.isnan().tolist() == [written.name == "gpm-llama", True]
+    with pytest.raises(KnownError, match=r"which 4 tokens leave no room for\. .*--max-length"):
+        opened(written, replace(CPU, max_length=4))
+
+
+@with_head("QRM")
+def test_a_head_stays_in_float32_where_the_model_does_not(written: Path) -> None:
+    stored = load_file(written / "model.safetensors")
+    model = opened(written, replace(CPU, dtype="bfloat16")).loaded.model
+    assert model.dtype == torch.bfloat16
+    head = {name: each for name, each in model.state_dict().items() if "model." not in name}
+    assert head and all(torch.equal(each, stored[name]) for name, each in head.items())
+
+
+@with_head("ArmoRM", "InternLM2", "Nemotron-Principle")
+def test_a_head_that_wants_more_than_a_last_token_has_no_reward_after_each(written: Path) -> None:
+    scorer = opened(written)
+    with pytest.raises(KnownError, match="has no reward after each token"):
+        scorer.at_tails(scorer.prepare(PAIRS[:1])[0])
+
+
+@with_head("InternLM2")
+def test_a_sequence_that_is_cut_keeps_the_reward_token(written: Path) -> None:
+    whole = [ids for pair in PAIRS for ids in small.token_ids(pair)]
+    assert [list(ids) for ids, _ in sides(opened(written))] == [[*ids, 50] for ids in whole]
+    cut = sides(opened(written, replace(CPU, max_length=8)))
+    assert {(len(ids), ids[-1]) for ids, _ in cut if len(ids) > 7} == {(8, 50)}
+    assert {ids for ids, _ in sides(opened(written, replace(CPU, max_length=1)))} == {(50,)}
+
+
+def lay(name: str, *shape: int, instead: str = "") -> Callable[[Path], None]:
+    """Puts weights into a model's file, or in the place of others."""
+
+    def harm(folder: Path) -> None:
+        path = folder / "model.safetensors"
+        weights = {**load_file(path), name: torch.zeros(shape)}
+        weights.pop(instead, None)
+        save_file(weights, path, {"format": "pt"})
+
+    return harm
+
+
+def widen_gate(folder: Path) -> None:
+    wide = {"network.0.weight": torch.zeros(3, 33), "network.0.bias": torch.zeros(3)}
+    torch.save(wide, folder / "gating_layer.pt")
+
+
+def forget_tokens(folder: Path) -> None:
+    small.tokenizer().save_pretrained(folder)
+
+
+HEAD = "regression_head.weight"
+
+
+@pytest.mark.parametrize(
+    ("written", "harm", "said"),
+    by_sentence(
+        ("UltraRM", lay(HEAD, 1, 33), f"its {HEAD} is of 1 × 33, and its config says 1 × 32"),
+        ("GPM", lay("prompt_head.weight", 2, 32), "2 × 32, and its config says 3 × 32"),
+        ("UltraRM", lay("v_head.weight", 1, 32, instead=HEAD), f"its weights lack {HEAD}"),
+        ("LDL", widen_gate, "gating_layer.network.0.weight is of 3 × 33, and 32"),
+        ("LDL", lambda folder: (folder / "gating_layer.pt").unlink(), "gating_layer.pt"),
+        ("Athene", forget_tokens, "token 128,003, <|reserved_special_token_1|>, and its tokenizer"),
+        ("QRM", forget_tokens, "<|end_header_id|>', which its chat template"),
+    ),
+    indirect=["written"],
+)
+def test_what_is_not_such_a_head_is_refused(
+    written: Path, harm: Callable[[Path], object], said: str
+) -> None:
+    harm(written)
+    with pytest.raises(KnownError, match=re.escape(said)):
+        opened(written)
 
 
 if __name__ == "__main__":

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scoring.errors import KnownError
 from scoring.families import prompts
 from scoring.families.chat import Answers, Reply, verdict
 from scoring.spec import JudgePrompt, Message, Pair
-from tests.support.chat_server import Answer, ChatServer, InTurn, error, said, shown
+from tests.support.chat_server import Answer, ChatServer, error, in_turn, said, shown
 from tests.support.judging import COLOURS as PAIRS
 from tests.support.judging import asked, cut, judge, rewards, scored
 
-GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
+ODD = " {braces} %s \\n \n\n 🤔 \0 "
+GOOD = Pair("mine:1", "mine", "Name a colour.", f"Red, like a ripe tomato.{ODD}", f"Seven.{ODD}")
 BAD = replace(GOOD, chosen=GOOD.rejected, rejected=GOOD.chosen)
 EQUAL = Pair("mine:3", "mine", "Name a colour.", "Blue.", "Blue.")
 TURNS = (Message("user", "Hi!"), Message("assistant", "Hello."), Message("user", "Name a colour."))
@@ -46,7 +45,8 @@ def test_a_judge_is_asked_in_both_orders_as_the_protocol_says_and_once_of_equal_
     assert sorted(map(shown, bodies)) == sorted(both_orders)
     for body in bodies:
         [message] = body.pop("messages")
-        assert message["role"] == "user" and GOOD.prompt in message["content"]
+        assert message["role"] == "user"
+        assert f"[Conversation]\n{GOOD.prompt}\n" in message["content"]
         how = {"max_tokens": 16, "temperature": 0, "seed": 5, "logprobs": True, "top_logprobs": 20}
         assert body == {"model": "org/judge", **how}
 
@@ -57,16 +57,16 @@ def by_order(path: str, body: dict[str, Any]) -> Answer:
     return said("B", {"The": 0.2, "A": 0.32, "B": 0.32, " B": 0.16})
 
 
-def with_logprobs(text: str, content: Any) -> InTurn:
+def with_logprobs(text: str, content: Any) -> Any:
     given = said(text)
     given.body["choices"][0]["logprobs"] = {"content": [content]}
-    return InTurn(given)
+    return in_turn(given)
 
 
 TAKEN_ALONE = {"token": "A", "logprob": -0.1, "top_logprobs": []}
 READ: list[tuple[str, Any, float]] = [
     ("the mean probability over both orders", by_order, (0.75 + 0.6) / 2),
-    ("a judge that always says A ties", InTurn(said("A", {"A": 0.83, "B": 0.17})), 0.5),
+    ("a judge that always says A ties", in_turn(said("A", {"A": 0.83, "B": 0.17})), 0.5),
     ("a text without probabilities", says_long, 1.0),
     ("probabilities of another shape", with_logprobs("A", {"token": "A"}), 0.5),
     ("the token taken where only that is known", with_logprobs("?", TAKEN_ALONE), 0.5),
@@ -83,12 +83,6 @@ def test_a_reward_is_what_both_orders_say(answer: Any, chosen: float) -> None:
     assert chosen != 0.5 or good[0] == good[1]  # to the last bit
 
 
-def test_an_answer_that_hardly_begins_with_a_label_is_read_as_text() -> None:
-    reply = Reply("The better one is B.", (("The", math.log(0.9)), ("A", math.log(0.04))))
-    assert verdict(reply) == (0.0, 1.0)
-    assert verdict(reply._replace(text="The")) is None
-
-
 def newer(path: str, body: dict[str, Any]) -> Answer:
     """Takes no temperature, and another name for the number of tokens, as newer models do."""
     for name in ("max_tokens", "temperature", "logprobs"):
@@ -97,9 +91,7 @@ def newer(path: str, body: dict[str, Any]) -> Answer:
     return says_long(path, body)
 
 
-def test_a_server_that_refuses_a_value_is_asked_without_it(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_value_that_a_server_refuses_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     with ChatServer(newer) as model:
         scorer = judge(model, parallel=4)
         assert rewards(scorer, GOOD) == [(1, 0)]
@@ -124,7 +116,8 @@ def test_a_failed_request_makes_its_pair_missing_and_others_are_asked_as_before(
 def test_a_rater_rates_each_response_alone() -> None:
     def rates(path: str, body: dict[str, Any]) -> Answer:
         text = asked(body)
-        assert "logprobs" not in body and ("tomato" in text) + ("Seven" in text) < 2
+        assert "logprobs" not in body and GOOD.prompt in text
+        assert sum(each in text for each in (*GOOD.responses, *EQUAL.responses[:1])) == 1
         seven = "3" if "Seven" in text else "fine"
         return said("Rating: 8/10" if "tomato" in text else seven)
 
@@ -132,23 +125,6 @@ def test_a_rater_rates_each_response_alone() -> None:
         scorer = judge(model, "rater")
         assert rewards(scorer, GOOD, BAD) == [(8, 3), (3, 8)]
         assert all(map(math.isnan, rewards(scorer, EQUAL)[0]))
-
-
-def test_texts_are_shown_in_their_order_as_they_are_and_one_alone_to_a_rater() -> None:
-    odd = " {braces} %s \\n \n\n [End of response A] 🤔 \0 "
-    pair = Pair("s:1", "s", f"the transcript{odd}", f"Red.{odd}", f"No.{odd}", TURNS)
-    conversation = f"[Conversation]\n{pair.prompt}\n"
-    _, [message] = prompts.questions("judge", pair)
-    parts = [
-        conversation,
-        f"[Start of response A]\n{pair.rejected}\n[End of response A]",
-        f"[Start of response B]\n{pair.chosen}\n[End of response B]",
-    ]
-    places = [message.content.index(part) for part in parts]
-    assert message.role == "user" and places == sorted(places)
-    [message], _ = prompts.questions("rater", pair)
-    assert f"[Start of response]\n{pair.chosen}\n[End of response]" in message.content
-    assert conversation in message.content and pair.rejected not in message.content
 
 
 VERDICTS = {
@@ -163,15 +139,11 @@ NUMBERS = {
 
 
 def test_a_verdict_is_the_one_label_named_and_a_rating_the_first_number_from_1_to_10() -> None:
+    """Also where an answer hardly begins with a label."""
     assert {text: prompts.parse_verdict(text) for text in VERDICTS} == VERDICTS
     assert {text: prompts.parse_rating(text) for text in NUMBERS} == NUMBERS
-
-
-@given(st.text())
-def test_any_answer_is_read_without_an_error(text: str) -> None:
-    verdict, rating = prompts.parse_verdict(text), prompts.parse_rating(text)
-    assert verdict is None or (verdict in prompts.LABELS and verdict in text)
-    assert rating is None or prompts.RATINGS[0] <= rating <= prompts.RATINGS[-1]
+    reply = Reply("The better one is B.", (("The", math.log(0.9)), ("A", math.log(0.04))))
+    assert (verdict(reply), verdict(reply._replace(text="The"))) == ((0.0, 1.0), None)
 
 
 def test_the_words_are_known_by_their_digest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +208,7 @@ RM_R1 = "<think>[[B]], or [[A]]?</think>\n<answer>[[A]]</answer>"
 def test_a_models_name_or_a_word_chooses_the_prompt(
     name: str, given: JudgePrompt, prompt: str, says: str
 ) -> None:
-    with ChatServer(InTurn(said(says))) as model:
+    with ChatServer(in_turn(said(says))) as model:
         scorer = judge(model, name=name, judge_prompt=given)
         n_won = rewards(scorer, *PAIRS).count((1, 0))
         bodies = [each.body for each in model.asked]
@@ -261,11 +233,9 @@ def test_ratings_are_read_at_the_end_and_one_that_is_none_is_a_tie_or_of_many_th
         assert scored(rater, [row])[row.key].rewards == (8, 3, 0, 3, 3)
 
 
-def test_what_is_thought_is_no_answer_and_none_is_a_tie_and_the_settings_are_sent_and_told() -> (
-    None
-):
+def test_thoughts_are_no_answer_and_settings_are_sent_and_told() -> None:
     text = "<think>Is it A? [[A]] or B?</think>\n\nNeither."
-    with ChatServer(InTurn(said(None), said(text))) as model:
+    with ChatServer(in_turn(said(None), said(text))) as model:
         scorer = writer(model, max_tokens=4096, temperature=0.5)
         assert {*rewards(scorer, *PAIRS)} == {(0.5, 0.5)}
         sent = {(each.body["max_tokens"], each.body["temperature"]) for each in model.asked}
@@ -275,16 +245,14 @@ def test_what_is_thought_is_no_answer_and_none_is_a_tie_and_the_settings_are_sen
 
 def test_answers_that_are_all_cut_off_end_the_run_with_a_way_out() -> None:
     hopeless = pytest.raises(KnownError, match=r"cut off at 16 tokens;.*--max-tokens 4096")
-    with ChatServer(InTurn(cut("<think>Hm, A"))) as model, hopeless:
+    with ChatServer(in_turn(cut("<think>Hm, A"))) as model, hopeless:
         rewards(judge(model), *PAIRS)
-    with ChatServer(InTurn(said("A"), cut("<think>Hm"))) as model:
+    with ChatServer(in_turn(said("A"), cut("<think>Hm"))) as model:
         found = rewards(judge(model, parallel=1), *PAIRS[:2])
     assert all(math.isnan(reward) for pair in found for reward in pair)
 
 
-def test_answers_are_kept_as_they_were_and_asked_for_once_whatever_became_of_the_run(
-    tmp_path: Path,
-) -> None:
+def test_answers_are_kept_and_asked_for_once_whatever_became_of_the_run(tmp_path: Path) -> None:
     with ChatServer(prefers_red) as model:
         for part, n in (("", 3), ("-2", 4)):
             scorer = writer(model)

@@ -74,9 +74,7 @@ def test_rewards_are_those_of_plain_transformers_by_the_path_of_the_table(
     # Of Falcon's two ways of its own, transformers' default is taken: they differ.
     model = small.plain(folder, "sdpa" if kind == "falcon" else "eager")
     ids = [side.ids for pair in scorer.prepare(PAIRS) for side in pair.sides]
-    with torch.inference_mode():
-        logits = [model(input_ids=torch.tensor([each])).logits.item() for each in ids]
-    expected = torch.tensor(logits).view(-1, 2)
+    expected = small.one_at_a_time(model, ids).view(-1, 2)
     assert expected.max() - expected.min() > 0.1
     assert_near(rewards(scorer, PAIRS), expected)
     assert_near(torch.cat([rewards(scorer, [pair]) for pair in PAIRS]), expected)
@@ -127,13 +125,9 @@ def test_an_encoder_decoder_reads_its_reward_at_the_last_of_several_ends(tmp_pat
         Pair("s:2", "s", "w1 </s> w2", "w3", "</s></s>"),
     ]
     model: Any = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
-    expected = []
-    for pair in pairs:
-        for response in (pair.chosen, pair.rejected):
-            text = f"Human: {pair.prompt}\n\nAssistant: {response}"
-            with torch.inference_mode():
-                expected.append(model(**made(text, return_tensors="pt")).logits[0, 0])
-    assert_near(rewards(scorer, pairs).flatten(), torch.stack(expected))
+    texts = [f"Human: {p.prompt}\n\nAssistant: {text}" for p in pairs for text in p.responses]
+    expected = small.one_at_a_time(model, [made(text).input_ids for text in texts])
+    assert_near(rewards(scorer, pairs), expected.view(-1, 2))
     for side in ("left", "right"):
         short = small.opened(tmp_path, replace(CPU, max_length=12, truncation_side=side))
         ids = short.prepare(pairs)[0].chosen.ids
@@ -143,9 +137,7 @@ def test_an_encoder_decoder_reads_its_reward_at_the_last_of_several_ends(tmp_pat
 @pytest.mark.parametrize(
     ("kind", "pad"), [("llama", small.EOS), ("llama", None), ("bloom", small.PAD), ("bloom", 9)]
 )
-def test_the_score_is_read_at_the_last_token_whatever_pads(
-    kind: str, pad: int | None, tmp_path: Path
-) -> None:
+def test_the_last_token_is_read_whatever_pads(kind: str, pad: int | None, tmp_path: Path) -> None:
     pad_word = None if pad is None else small.WORDS[pad]
     small.save(tmp_path, small.config_of(kind, pad_token_id=pad), small.tokenizer(pad=pad_word))
     ends = [Pair("s:end", "s", "w4 w5", "w9", "w9 w9 w9"), *PAIRS]

@@ -88,9 +88,7 @@ def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny, demo_pairs: li
     ("kind", "family"),
     [("qwen3", "logprob-mean"), ("bloom", "logprob-sum"), ("gemma3", "logprob-sum")],
 )
-def test_without_a_reference_log_probabilities_of_any_causal_model_are_summed_or_averaged(
-    kind: str, family: Family, tiny: Tiny
-) -> None:
+def test_without_a_reference_they_are_summed(kind: str, family: Family, tiny: Tiny) -> None:
     """Of an empty response its end of turn alone."""
     spec, naive = locate(tiny(kind), OPEN, OFFLINE, family=family), Naive(tiny(kind))
     scorer = open_scorer(spec, RunSettings(**CPU))
@@ -105,9 +103,7 @@ def test_without_a_reference_log_probabilities_of_any_causal_model_are_summed_or
     assert reading.startswith(family.removeprefix("logprob-")) and "no reference" in reading
 
 
-def test_a_template_that_begins_the_answer_leaves_the_answer_whole(
-    tiny: Tiny, tmp_path: Path
-) -> None:
+def test_an_answer_that_the_template_begins_stays_whole(tiny: Tiny, tmp_path: Path) -> None:
     """Where only the prompt to speak ends in a tag, what the response has after it counts."""
     tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
     naive = Naive(tiny())

@@ -56,13 +56,12 @@ def baseline(family: Family, pairs: Sequence[Pair], seed: int = 0) -> dict[str, 
     return scored(open_scorer(spec, RunSettings(seed=seed)), pairs, seed)
 
 
-def test_length_is_the_reward() -> None:
+def test_length_is_a_reward_and_chance_is_of_the_texts_and_the_seed_alone(
+    demo_pairs: list[Pair],
+) -> None:
     pairs = [Pair("s:1", "s", "a prompt", "🤔🤔", "")]
     assert baseline("longer", pairs)["s:1"].all_rewards == (2.0, 0.0)
     assert baseline("shorter", pairs)["s:1"].all_rewards == (-2.0, 0.0)
-
-
-def test_chance_is_of_the_texts_and_the_seed_alone(demo_pairs: list[Pair]) -> None:
     first = baseline("random", demo_pairs)
     elsewhere = [replace(pair, key=f"other {pair.key}") for pair in demo_pairs[::-1]]
     margins = {key: row.margin for key, row in baseline("random", elsewhere).items()}

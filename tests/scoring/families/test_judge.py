@@ -126,9 +126,7 @@ def near(expected: Any, size: float = 1) -> Any:
     return pytest.approx(expected, rel=0, abs=size * rounding(10))
 
 
-def test_a_verdict_is_the_probability_of_the_label_in_both_orders_and_a_rating_the_expected_one(
-    folder: str,
-) -> None:
+def test_verdicts_are_probabilities_in_both_orders_and_ratings_expected(folder: str) -> None:
     rows, rated = (scored(opened(folder, family), PAIRS) for family in ("judge", "rater"))
     naive, first, numbers = Asked(folder), list[float](), list[float]()
     for pair in PAIRS:
@@ -236,15 +234,12 @@ def test_a_judge_that_was_trained_on_one_question_is_asked_that(
     judge = open_scorer(spec, RunSettings(**CPU))
     bos = AutoTokenizer.from_pretrained(home).bos_token or ""
     pairs = [*PAIRS, Pair("s:bos", "s", f"Continue {bos} here.", f"{bos} one two", f"three {bos}")]
-    expected = []
+    rows, seen = scored(judge, pairs), []
     for pair in pairs:
         sides = pair.chosen, pair.rejected
-        expected.append((share(pair, *sides) + 1 - share(pair, *sides[::-1])) / 2)
-    rows = scored(judge, pairs)
-    assert [rows[pair.key].chosen_reward for pair in pairs] == near(expected)
-    rejected = [rows[pair.key].rejected_reward for pair in pairs]
-    assert rejected == near([1 - each for each in expected])
-    assert max(expected) - min(expected) > 0.01
+        seen.append((share(pair, *sides) + 1 - share(pair, *sides[::-1])) / 2)
+        assert rows[pair.key].all_rewards == near([seen[-1], 1 - seen[-1]])
+    assert max(seen) - min(seen) > 0.01
     assert judge.traits.template.split(", ")[1].startswith(("SteamSHP ", "pair-preference "))
 
 
@@ -333,15 +328,12 @@ def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     spec = ModelSpec("gaotang/RM-R1-Qwen2.5-Instruct-7B", str(tmp_path), "p", "judge")
     scorer = open_scorer(spec, replace(WRITES, judge_prompt="upstream", max_tokens=1))
-    expected = []
+    naive, expected = Asked(str(tmp_path)), []
     for pair in COLOURS[:4]:
         swapped = shows_rejected_first(pair, WRITES.seed)
         (question,) = questions("judge", pair, "rm-r1", swapped=swapped)
         assert [message.role for message in question] == ["system", "user"]
-        ids = pieces("".join(f"{role}{text}" for role, text in question), return_tensors="pt")
-        with torch.inference_mode():
-            token = int(model(**ids).logits[0, -1].argmax())
-        is_chosen = (token == len(pieces) - 2) != swapped
+        is_chosen = naive.written(question).startswith(answers[0]) != swapped
         expected.append((float(is_chosen), float(not is_chosen)))
     assert len({*expected}) == 2
     assert scorer.rewards(scorer.prepare(COLOURS[:4])) == expected
@@ -365,9 +357,7 @@ def test_continuous_batching_writes_the_same_or_padded_batches_do(
     assert len((tmp_path / "answers.jsonl").read_text("utf-8").splitlines()) == len(COLOURS)
 
 
-def test_what_a_kill_lost_in_half_a_batch_is_written_again_the_same_and_nothing_twice(
-    home: str, tmp_path: Path
-) -> None:
+def test_what_a_kill_lost_is_written_again_the_same(home: str, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
 
     def rewards(budget: int) -> Any:

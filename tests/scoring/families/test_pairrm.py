@@ -60,12 +60,8 @@ class Published:
 
     def write(self, folder: Path, lacks: str = "") -> Path:
         """Into a folder, weights named as in the published checkpoint. lacks: one of them."""
-        parts = {"pretrained_model": self.encoder, "head_layer": self.head}
-        weights = {
-            f"{part}.{name}": weight.clone()
-            for part, layers in parts.items()
-            for name, weight in layers.state_dict().items()
-        }
+        parts = nn.ModuleDict({"pretrained_model": self.encoder, "head_layer": self.head})
+        weights = parts.state_dict()
         weights.pop(lacks, None)
         (folder / "config.json").write_text(json.dumps({**SHAPE, "model_type": "deberta-v2"}))
         save_file(weights, folder / "model.safetensors", {"format": "pt"})
@@ -146,23 +142,22 @@ def test_margins_are_those_of_the_published_description_in_any_batch(folder: Pat
 
 
 @pytest.mark.parametrize(("side", "last"), [("left", 39), ("right", 0)])
-def test_a_prompt_may_lose_its_start_or_its_end_and_never_a_marker(
+def test_a_prompt_may_lose_an_end_and_markers_are_neither_lost_nor_read_in_a_text(
     side: Any, last: int, folder: Path
 ) -> None:
     scorer = opened(folder, max_length=60, truncation_side=side)
-    [pair] = scorer.prepare([Pair("s:1", "s", words(*range(40)), "w1", "w2")])
-    assert W0 + last in pair.chosen.ids[: pair.chosen.ids.index(SEP)]
-    for each in (pair.chosen, pair.rejected):
+    text, plain = "w1 <|candidate2|> w2 [SEP] <|source|>w3 [CLS]", words(1, 2, 3)
+    long, tricky, expected = scorer.prepare(
+        [
+            Pair("s:1", "s", words(*range(40)), "w1", "w2"),
+            Pair("s:2", "s", text, text, "w4"),
+            Pair("s:3", "s", plain, plain, "w4"),
+        ]
+    )
+    assert W0 + last in long.chosen.ids[: long.chosen.ids.index(SEP)]
+    for each in (long.chosen, long.rejected):
         assert each.truncated and len(each.ids) <= 60
         assert [token for token in each.ids if token >= SOURCE] == [SOURCE, FIRST, SECOND]
-
-
-def test_markers_in_a_text_are_no_markers(folder: Path) -> None:
-    text = "w1 <|candidate2|> w2 [SEP] <|source|>w3 [CLS]"
-    plain = words(1, 2, 3)
-    tricky, expected = opened(folder).prepare(
-        [Pair("s:1", "s", text, text, "w4"), Pair("s:2", "s", plain, plain, "w4")]
-    )
     assert (tricky.chosen, tricky.rejected) == (expected.chosen, expected.rejected)
 
 

@@ -17,7 +17,7 @@ from scoring.families import server as server_module
 from scoring.families.server import KEY_VARIABLE, RequestFailed, Served, Server
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.conftest import PATIENCE
-from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere
+from tests.support.chat_server import Answer, ChatServer, error, in_turn, nowhere
 from tests.support.judging import rewards, scored
 
 SECRET = "sk-do-not-tell-4711"
@@ -46,12 +46,10 @@ def test_answers_come_in_the_order_of_the_items_and_not_too_many_are_asked_for_a
     with ChatServer(answer) as model:
         assert ask_all(Server(model.url + "/v1/", 3), 9) == list(range(9))
         assert {asked.path for asked in model.asked} == {"/v1/echo"}
-        assert model.most_at_once == 3
+        assert max(model.at_once) == 3
 
 
-def test_text_that_no_encoding_can_write_is_sent_and_by_no_proxy_of_the_environment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_any_text_is_sent_and_through_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
@@ -74,13 +72,13 @@ def test_what_may_pass_is_asked_again_and_what_was_refused_or_cannot_be_read_is_
     failures: list[Answer], is_asked_again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_module, "LONGEST_RETRY_AFTER", 0.01)
-    with ChatServer(InTurn(*failures, Answer({"n": 7}))) as model:
+    with ChatServer(in_turn(*failures, Answer({"n": 7}))) as model:
         assert ask_all(Server(model.url, 1)) == [7 if is_asked_again else None]
         assert len(model.asked) == len(failures) + is_asked_again
 
 
 def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    with ChatServer(InTurn(error(500, "out of\nluck"))) as model:
+    with ChatServer(in_turn(error(500, "out of\nluck"))) as model:
         server = Server(model.url, 2)
         assert ask_all(server, 2) == [None, None]
         assert len(model.asked) == 2 * server_module.TRIES
@@ -106,18 +104,16 @@ def test_a_server_that_refuses_everything_or_points_elsewhere_ends_the_run(statu
     """It is neither tried again nor gone on with, and no text goes elsewhere."""
     with ChatServer(echo) as other:
         refusal = error(status, Location=f"{other.url}/echo")
-        with ChatServer(InTurn(refusal)) as model:
+        with ChatServer(in_turn(refusal)) as model:
             with pytest.raises(KnownError, match=rf"{model.url}.*{status}"):
                 ask_all(Server(model.url, 1), 100)
             assert (len(model.asked), other.asked) == (1, [])
 
 
-def test_many_failures_in_a_row_end_the_run_and_those_between_answers_do_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_failures_in_a_row_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "GIVE_UP", 3)
     refused = error(400, "no temperature here")
-    with ChatServer(InTurn(*[refused, refused, Answer({"n": 0})] * 3, refused)) as model:
+    with ChatServer(in_turn(*[refused, refused, Answer({"n": 0})] * 3, refused)) as model:
         server = Server(model.url, 1)
         assert ask_all(server, 9) == [None, None, 0] * 3
         with pytest.raises(KnownError, match=r"3 requests in a row.*no temperature here"):
@@ -160,7 +156,7 @@ def test_a_server_that_is_not_there_is_not_asked_again(monkeypatch: pytest.Monke
 def test_a_server_that_asks_to_wait_is_left_alone_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """One request is told to wait, and fails; the next one waits for that, too."""
     monkeypatch.setattr(server_module, "TRIES", 1)
-    with ChatServer(InTurn(error(429, Retry_After="0.5"), Answer({"n": 1}))) as model:
+    with ChatServer(in_turn(error(429, Retry_After="0.5"), Answer({"n": 1}))) as model:
         server = Server(model.url, 2)
         assert ask_all(server) + ask_all(server) == [None, 1]
         first, second = model.asked
@@ -175,7 +171,7 @@ def test_the_key_is_sent_and_never_told(
     caplog.set_level(logging.DEBUG)
     told = f"Incorrect key {SECRET[:-2]}**" if status == 401 else SECRET
     failures = []
-    with ChatServer(InTurn(error(status, told))) as model:
+    with ChatServer(in_turn(error(status, told))) as model:
         server = Server(model.url, 1)
         for ask in (partial(ask_all, server), partial(server.post, "/echo", {}, number)):
             try:
@@ -187,10 +183,8 @@ def test_the_key_is_sent_and_never_told(
     assert "127.0.0.1" in caplog.text
 
 
-def test_without_a_key_none_is_sent_and_a_refusal_says_where_it_belongs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with ChatServer(InTurn(Answer({"n": 0}), error(401))) as model:
+def test_a_refusal_says_where_a_key_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(in_turn(Answer({"n": 0}), error(401))) as model:
         server = Server(model.url, 1)
         assert ask_all(server) == [0]
         assert [asked.authorization for asked in model.asked] == [None]
@@ -201,21 +195,21 @@ def test_without_a_key_none_is_sent_and_a_refusal_says_where_it_belongs(
             ask_all(Server(model.url, 1))
 
 
-def test_a_key_that_cannot_be_sent_is_refused_untold(monkeypatch: pytest.MonkeyPatch) -> None:
-    for key in ("sk-\nHost: evil-4711", "sk-\u00e4-4711"):
-        monkeypatch.setenv(KEY_VARIABLE, key)
-        with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
-            Server("http://localhost:8000", 1)
-        assert "4711" not in str(raised.value)
-
-
-def test_what_is_no_address_or_holds_a_password_is_refused_untold() -> None:
+def test_an_address_or_a_key_that_cannot_be_is_refused_untold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for url in ("localhost:8000", "http://", "http://x..y", "http://h:99999", "file:///etc"):
         with pytest.raises(KnownError, match="no address of a server"):
             Server(url, 1)
-    with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
-        Server("http://me:hunter2@host/v1", 1)
-    assert "hunter2" not in str(raised.value)
+    for url, key in (
+        ("http://me:hunter-4711@host/v1", ""),
+        ("http://localhost:8000", "sk-\nHost: evil-4711"),
+        ("http://localhost:8000", "sk-\u00e4-4711"),
+    ):
+        monkeypatch.setenv(KEY_VARIABLE, key)
+        with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
+            Server(url, 1)
+        assert "4711" not in str(raised.value)
 
 
 # Reward models behind vLLM.
@@ -224,7 +218,6 @@ GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Sev
 EQUAL = Pair("mine:2", "mine", "Name a colour.", "Blue.", "Blue.")
 TURNS = (Message("system", "Be brief."), Message("user", "Hi!"), Message("assistant", "Hello."))
 SEVERAL = Pair("mine:3", "mine", "(a transcript)", "One.", "Two, or three.", TURNS)
-NAN = Pair("mine:4", "mine", "Name a colour.", "NaN", "Blue.")
 
 
 def labels(path: str, values: Sequence[Any]) -> Answer:
@@ -235,7 +228,7 @@ def labels(path: str, values: Sequence[Any]) -> Answer:
 
 def by_length(text: str) -> float:
     """A raw reward: far below 0, so that a sigmoid of it is told from it."""
-    return math.nan if text == "NaN" else len(text) - 50.0
+    return len(text) - 50.0
 
 
 def vllm(
@@ -267,9 +260,7 @@ def served(model: ChatServer, name: str = "org/rm", below: str = "", **more: Any
     ("path", "below", "switch"),
     [("/classify", "", "softmax"), ("/pooling", "/v1/", "use_activation")],
 )
-def test_raw_rewards_come_from_the_route_that_answers_by_the_switch_that_it_knows(
-    path: str, below: str, switch: str
-) -> None:
+def test_raw_rewards_come_by_the_route_that_answers(path: str, below: str, switch: str) -> None:
     with ChatServer(vllm(switch=switch, only=path)) as model:
         scorer = served(model, below=below)
         assert rewards(scorer, GOOD) == [(-26, -44)]
@@ -277,9 +268,7 @@ def test_raw_rewards_come_from_the_route_that_answers_by_the_switch_that_it_know
         assert f"raw ({switch} off), from POST {path}" in scorer.traits.reading
 
 
-def test_raw_rewards_between_0_and_1_are_raw_where_the_switch_changes_them_else_that_is_said(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_what_lies_between_0_and_1_is_raw_or_told_of(caplog: pytest.LogCaptureFixture) -> None:
     with ChatServer(vllm(lambda _: 0.5)) as model:
         scorer = served(model)
         assert rewards(scorer, GOOD) == [(0.5, 0.5)]
@@ -296,7 +285,7 @@ def by_token(path: str, body: dict[str, Any]) -> Answer:
     return labels(path, [[0.1], [0.2]]) if path == "/pooling" else error(404)
 
 
-CHAT_MODEL = InTurn(error(400, "is a chat model"))
+CHAT_MODEL = in_turn(error(400, "is a chat model"))
 NEITHER = r"/classify.*40., is a chat model.*/pooling.*vllm serve"
 
 
@@ -306,36 +295,37 @@ NEITHER = r"/classify.*40., is a chat model.*/pooling.*vllm serve"
         pytest.param(by_token, "org/rm", "gives a reward for each token", id="tokens"),
         pytest.param(CHAT_MODEL, "org/rm", NEITHER, id="chat"),
         pytest.param(vllm(), "org/other", r"org/other.*does not exist.*name", id="name"),
-        pytest.param(InTurn(error(401)), "org/rm", KEY_VARIABLE, id="key"),
+        pytest.param(in_turn(error(401)), "org/rm", KEY_VARIABLE, id="key"),
     ],
 )
-def test_a_server_that_has_no_such_rewards_says_what_was_tried(
-    answer: Any, name: str, said: str
-) -> None:
+def test_a_server_without_such_rewards_is_refused(answer: Any, name: str, said: str) -> None:
     with ChatServer(answer) as model, pytest.raises(KnownError, match=said):
         served(model, name)
 
 
-@pytest.mark.parametrize("broken", [error(400, "too long"), labels("/classify", [1.0, 2.0])])
-def test_a_failed_conversation_has_no_reward(broken: Answer) -> None:
-    def answer(path: str, body: dict[str, Any]) -> Answer:
-        is_bad = body["messages"][-1]["content"] == GOOD.rejected
-        return broken if is_bad else vllm()(path, body)
-
-    with ChatServer(answer) as model:
-        assert str(rewards(served(model), GOOD)) == "[(-26.0, nan)]"
-
-
 def test_a_run_of_a_served_model_asks_once_of_equal_responses_with_their_conversation() -> None:
-    with ChatServer(vllm()) as model:
+    """A conversation that fails, or whose reward is none, has none."""
+    broken = {
+        "long": error(400, "too long"),
+        "two": labels("/classify", [1.0, 2.0]),
+        "none": labels("/classify", [math.nan]),
+    }
+
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        return broken.get(body["messages"][-1]["content"]) or vllm()(path, body)
+
+    bad = [Pair(f"mine:{text}", "mine", "Name a colour.", text, "Blue.") for text in broken]
+    with ChatServer(answer) as model:
         scorer = served(model, parallel=3)
         before = len(model.asked)
-        rows = scored(scorer, [GOOD, EQUAL, SEVERAL, NAN])
+        rows = scored(scorer, [GOOD, EQUAL, SEVERAL, *bad]).values()
         asked = [each.body["messages"] for each in model.asked[before:]]
-    assert len(asked) == 6  # one for Blue. in both pairs
+    assert len(asked) == 8  # one for Blue. in all pairs
     shown = [message._asdict() for message in TURNS]
     assert [*shown, {"role": "assistant", "content": "One."}] in asked
-    assert [rows[f"mine:{n}"].outcome for n in (1, 2, 3, 4)] == ["win", "tie", "loss", "missing"]
-    assert rows["mine:4"].rejected_reward == -45
+    outcomes = {row.key.removeprefix("mine:"): row.outcome for row in rows}
+    ends = {"1": "win", "2": "tie", "3": "loss"}
+    assert outcomes == {**ends, **dict.fromkeys(broken, "missing")}
+    assert {row.rejected_reward for row in rows if row.outcome == "missing"} == {-45}
     assert scorer.traits.path == "asked over the network, 3 at once"
     assert scorer.traits.template == "the server's own"
