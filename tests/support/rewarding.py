@@ -32,16 +32,13 @@ def scored(pair: Pair, reward: Reward) -> ScoredPair:
     return ScoredPair(pair.key, pair.subset, digits, chosen, rejected, 1, 1)
 
 
-def in_packs(
-    reward: Reward, facts: RunFacts = FACTS, size: int = 5
-) -> Callable[[Sequence[Pair]], Iterator[Progress | Rewarded]]:
-    """Waits, and then scores some at a time, the last first."""
+def in_packs(reward: Reward) -> Callable[[Sequence[Pair]], Iterator[Progress | Rewarded]]:
+    """Waits, and then scores five at a time, the last first."""
 
     def rewarding(pairs: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
         yield Progress("waiting", len(pairs), ahead=1)
-        for start in reversed(range(0, len(pairs), size)):
-            pack = pairs[start : start + size]
-            yield Rewarded(tuple(scored(pair, reward) for pair in pack), facts)
+        for start in reversed(range(0, len(pairs), 5)):
+            yield Rewarded(tuple(scored(pair, reward) for pair in pairs[start : start + 5]), FACTS)
 
     return rewarding
 

@@ -19,6 +19,7 @@ from transformers import (
 from scoring.spec import Message, Pair, as_objects
 from tests.conftest import DEMO_MODEL
 from tests.support.small_models import ARCHITECTURES as CLASSIFIERS
+from tests.support.small_models import save
 
 CPU: dict[str, Any] = {"device": "cpu", "dtype": "float32", "budget": 150}
 SMALL: dict[str, Any] = {
@@ -31,15 +32,13 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "qwen3": {},
     "llama": {},
     "gemma2": {
-        "query_pre_attn_scalar": 16,
-        "final_logit_softcapping": 5.0,
-        "attn_logit_softcapping": 1.0,
+        "query_pre_attn_scalar": 16, "final_logit_softcapping": 5.0, "attn_logit_softcapping": 1.0
     },
     "granite": {"logits_scaling": 4.0},
     "cohere": {"logit_scale": 0.25},
     "phi": {"num_key_value_heads": 2},
     "bloom": {},
-}
+}  # fmt: skip
 """Together: tied and untied heads, soft-capping, scaled logits both ways, a bias, LayerNorm."""
 NESTED = {"gemma3": {**CLASSIFIERS["gemma3"], "text_config": SMALL}}
 """One whose language model is a part of it."""
@@ -83,16 +82,11 @@ def words_tokenizer(
 
 def save_tiny(folder: Path, kind: str, seed: int, tokenizer: Any = None, **more: Any) -> str:
     """A random language model; by default with the demo model's tokenizer."""
-    torch.manual_seed(seed)
     given = NESTED.get(kind, {**SMALL, **ARCHITECTURES.get(kind, {})})
+    config = AutoConfig.for_model(kind, **{**given, **more})
     auto = AutoModelForImageTextToText if kind in NESTED else AutoModelForCausalLM
-    model = auto.from_config(AutoConfig.for_model(kind, **{**given, **more}))
-    bias = getattr(model.get_output_embeddings(), "bias", None)
-    if bias is not None:
-        torch.nn.init.normal_(bias)
-    model.save_pretrained(folder)
-    (tokenizer or tokenizer_of(str(DEMO_MODEL))).save_pretrained(folder)
-    return str(folder)
+    made = tokenizer or tokenizer_of(str(DEMO_MODEL))
+    return str(save(folder, config, made, auto=auto, seed=seed))
 
 
 class Naive:

@@ -172,10 +172,12 @@ def save(
     for weights in model.parameters():
         if not weights.isfinite().all():
             torch.nn.init.normal_(weights, std=0.2)
+    bias = getattr(model.get_output_embeddings(), "bias", None)
+    if bias is not None:
+        torch.nn.init.normal_(bias)
     head: Any = getattr(model, "score", None) or getattr(model, "classifier", None)
-    with torch.no_grad():
-        if scale != 1:
-            getattr(head, "out_proj", head).weight.mul_(scale)
+    if scale != 1:
+        getattr(head, "out_proj", head).weight.data.mul_(scale)
     model.save_pretrained(folder)
     (made or tokenizer_for(config)).save_pretrained(folder)
     return folder

@@ -115,6 +115,7 @@ def test_repeats_that_fail_are_asked_again_alone_and_the_mean_the_spread_and_eac
     assert (seeds[5], seeds[7], len(seeds)) == (8, 8, 3)
     [missing] = [row for row in first.rows() if row.outcome == "missing"]
     assert missing.repeats[1] == (None, None) != missing.repeats[0]
+    capsys.readouterr()
     with ChatServer(moody) as server:
         found = judged(server, tmp_path / "run", pairs_file, *THRICE, "--resume", "--json")
         assert [each.body["seed"] for each in server.asked] == [6]
@@ -127,7 +128,7 @@ def test_repeats_that_fail_are_asked_again_alone_and_the_mean_the_spread_and_eac
         assert [(each.repeat, each.better == 0) for each in answers] == [*enumerate(won[-1])]
     accuracies = [*map(fmean, zip(*won, strict=True))]
     assert len(accuracies) == 3 and len({*accuracies}) > 1
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    told = json.loads(capsys.readouterr().out)
     assert [each["accuracy"] for each in told["repeats"]["each"]] == pytest.approx(accuracies)
     spread = {"low": min(accuracies), "high": max(accuracies), "deviation": stdev(accuracies)}
     assert told["repeats"]["accuracy"] == pytest.approx(spread)
@@ -228,20 +229,20 @@ def test_rows_of_another_shape_are_refused_before_anything_is_asked() -> None:
 
 PAIR = Pair("Focus:1", "Focus", "p", "a", "b")
 ALL_RIGHT = replace(ROW, subset="Ties", more_chosen=("Blue.",))
+OF_THREE = replace(ROW, more_rejected=("No.",))
+ASKED_BY = [
+    ("upstream", "org/judge", [ROW], "rewardbench-2"),
+    ("upstream", "google/gemini-2.5-pro", [ROW], "rewardbench-2-gemini"),
+    ("upstream", "org/judge", [PAIR], "upstream"),
+    ("default", "org/judge", [ROW, ALL_RIGHT], "rewardbench-2"),
+    ("default", "org/judge", [OF_THREE], "default"),
+    ("default", "org/SteamSHP-large", [ROW], "default"),
+]
+"""A setting, a model and rows -> the prompt."""
 
 
-@pytest.mark.parametrize(
-    ("setting", "model", "rows", "prompt"),
-    [
-        ("upstream", "org/judge", [ROW], "rewardbench-2"),
-        ("upstream", "google/gemini-2.5-pro", [ROW], "rewardbench-2-gemini"),
-        ("upstream", "org/judge", [PAIR], "upstream"),
-        ("default", "org/judge", [ROW, ALL_RIGHT], "rewardbench-2"),
-        ("default", "org/judge", [replace(ROW, more_rejected=("No.",))], "default"),
-        ("default", "org/SteamSHP-large", [ROW], "default"),
-    ],
-)
-def test_a_judge_of_rewardbench_2_is_asked_as_upstream_asks_where_nothing_else_is_set(
+@pytest.mark.parametrize(("setting", "model", "rows", "prompt"), ASKED_BY)
+def test_rows_of_rewardbench_2_have_upstreams_prompt_where_nothing_else_is_set(
     setting: JudgePrompt, model: str, rows: list[Pair], prompt: str
 ) -> None:
     assert prompt_for(setting, "judge", model, rows) == prompt

@@ -162,15 +162,9 @@ def page() -> str:
 # Heads.
 
 
-@pytest.fixture
-def written(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The folder of a model with the head that the test names."""
-    key = next(each for each in HEADS if each[0] == request.param)
-    return write_headed(tmp_path, *key)[0]
-
-
-def with_head(*names: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("written", names, indirect=True)
+def with_head(folder: Path, head: str) -> Path:
+    """A model's folder."""
+    return write_headed(folder, *next(each for each in HEADS if each[0] == head))[0]
 
 
 def sides(scorer: Any, pairs: Sequence[Pair] = PAIRS) -> list[tuple[tuple[int, ...], int]]:
@@ -205,8 +199,8 @@ def test_a_reward_is_what_the_heads_formula_says(
     assert ("not compared with its authors'" in scorer.traits.reading) == (head == "QRM v2")
 
 
-@with_head("Nemotron-Principle")
-def test_nemotrons_logit_is_its_cards_and_its_question_is_never_cut_off(written: Path) -> None:
+def test_nemotrons_logit_is_its_cards_and_its_question_is_never_cut_off(tmp_path: Path) -> None:
+    written = with_head(tmp_path, "Nemotron-Principle")
     names = AutoTokenizer.from_pretrained(written)
     model = AutoModelForCausalLM.from_pretrained(written, dtype=torch.float32).eval()
     question = (
@@ -231,8 +225,8 @@ def test_nemotrons_logit_is_its_cards_and_its_question_is_never_cut_off(written:
         opened(written, replace(CPU, truncation_side="right"))
 
 
-@with_head("GPM")
-def test_a_head_that_compares_is_of_a_family_that_does(written: Path) -> None:
+def test_a_head_that_compares_is_of_a_family_that_does(tmp_path: Path) -> None:
+    written = with_head(tmp_path, "GPM")
     scorer = opened(written, replace(CPU, dtype="bfloat16"))
     assert (scorer.spec.family, scorer.traits.dtype) == ("pairrm", "float32")
     assert "not comparable between pairs" in scorer.traits.reading
@@ -240,8 +234,9 @@ def test_a_head_that_compares_is_of_a_family_that_does(written: Path) -> None:
     assert_near(rewards(scorer, PAIRS).flip(1), rewards(scorer, swapped))
 
 
-@with_head("ArmoRM", "GPM")
-def test_a_gate_is_read_where_the_response_is_about_to_begin(written: Path) -> None:
+@pytest.mark.parametrize("head", ["ArmoRM", "GPM"])
+def test_a_gate_is_read_where_the_response_is_about_to_begin(head: str, tmp_path: Path) -> None:
+    written = with_head(tmp_path, head)
     scorer = opened(written)
     names = scorer.formatter.tokenizer
     for ids, tail in sides(scorer):
@@ -256,24 +251,27 @@ def test_a_gate_is_read_where_the_response_is_about_to_begin(written: Path) -> N
         opened(written, replace(CPU, max_length=4))
 
 
-@with_head("QRM")
-def test_a_head_stays_in_float32_where_the_model_does_not(written: Path) -> None:
+def test_a_head_stays_in_float32_where_the_model_does_not(tmp_path: Path) -> None:
+    written = with_head(tmp_path, "QRM")
     stored = load_file(written / "model.safetensors")
     model = opened(written, replace(CPU, dtype="bfloat16")).loaded.model
     assert model.dtype == torch.bfloat16
-    head = {name: each for name, each in model.state_dict().items() if "model." not in name}
+    head = {name: each for name, each in model.state_dict().items() if name[:6] != "model."}
     assert head and all(torch.equal(each, stored[name]) for name, each in head.items())
 
 
-@with_head("ArmoRM", "InternLM2", "Nemotron-Principle")
-def test_a_head_that_wants_more_than_a_last_token_has_no_reward_after_each(written: Path) -> None:
+@pytest.mark.parametrize("head", ["ArmoRM", "InternLM2", "Nemotron-Principle"])
+def test_a_head_that_wants_more_than_a_last_token_has_no_reward_after_each(
+    head: str, tmp_path: Path
+) -> None:
+    written = with_head(tmp_path, head)
     scorer = opened(written)
     with pytest.raises(KnownError, match="has no reward after each token"):
         scorer.at_tails(scorer.prepare(PAIRS[:1])[0])
 
 
-@with_head("InternLM2")
-def test_a_sequence_that_is_cut_keeps_the_reward_token(written: Path) -> None:
+def test_a_sequence_that_is_cut_keeps_the_reward_token(tmp_path: Path) -> None:
+    written = with_head(tmp_path, "InternLM2")
     whole = [ids for pair in PAIRS for ids in small.token_ids(pair)]
     assert [list(ids) for ids, _ in sides(opened(written))] == [[*ids, 50] for ids in whole]
     cut = sides(opened(written, replace(CPU, max_length=8)))
@@ -306,7 +304,7 @@ HEAD = "regression_head.weight"
 
 
 @pytest.mark.parametrize(
-    ("written", "harm", "said"),
+    ("head", "harm", "said"),
     by_sentence(
         ("UltraRM", lay(HEAD, 1, 33), f"its {HEAD} is of 1 × 33, and its config says 1 × 32"),
         ("GPM", lay("prompt_head.weight", 2, 32), "2 × 32, and its config says 3 × 32"),
@@ -316,11 +314,11 @@ HEAD = "regression_head.weight"
         ("Athene", forget_tokens, "token 128,003, <|reserved_special_token_1|>, and its tokenizer"),
         ("QRM", forget_tokens, "<|end_header_id|>', which its chat template"),
     ),
-    indirect=["written"],
 )
 def test_what_is_not_such_a_head_is_refused(
-    written: Path, harm: Callable[[Path], object], said: str
+    head: str, harm: Callable[[Path], object], said: str, tmp_path: Path
 ) -> None:
+    written = with_head(tmp_path, head)
     harm(written)
     with pytest.raises(KnownError, match=re.escape(said)):
         opened(written)

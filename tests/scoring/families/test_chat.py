@@ -210,9 +210,10 @@ def test_a_models_name_or_a_word_chooses_the_prompt(
 ) -> None:
     with ChatServer(in_turn(said(says))) as model:
         scorer = judge(model, name=name, judge_prompt=given)
-        n_won = rewards(scorer, *PAIRS).count((1, 0))
+        found = rewards(scorer, *PAIRS)
         bodies = [each.body for each in model.asked]
-    assert n_won == sum(map(is_red_first, bodies))
+    n_won = sum(map(is_red_first, bodies))
+    assert sorted(found) == [(0, 1)] * (len(PAIRS) - n_won) + [(1, 0)] * n_won
     words, _, digits = prompt.partition(":")
     assert scorer.traits.template.startswith(f"{words} judge prompt:{digits}")
     assert (bodies[0]["max_tokens"] == 8192) == (says == RM_R1)

@@ -27,7 +27,7 @@ from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPa
 from tests.support.judging import COLOURS, scored
 from tests.support.rounding import rounding
 from tests.support.small_language_models import CPU, PAIRS, Naive, save_tiny, words_tokenizer
-from tests.support.small_models import OFFLINE, OPEN, letters_tokenizer
+from tests.support.small_models import OFFLINE, OPEN, letters_tokenizer, save
 
 CHAT = (
     "{% for m in messages %}{{ '<' + m['role'] + '> ' + m['content'] + ' ' }}{% endfor %}"
@@ -147,13 +147,6 @@ def test_verdicts_are_probabilities_in_both_orders_and_ratings_expected(folder: 
     assert (row.chosen_tokens, row.chosen_truncated, row.rejected_truncated) == (64, True, True)
 
 
-def test_a_vocabulary_without_the_labels_is_refused(tmp_path: Path) -> None:
-    tokenizer = words_tokenizer(["user", "assistant", "<", ">", "A"], CHAT)
-    folder = save_tiny(tmp_path, "qwen3", 0, tokenizer, vocab_size=len(tokenizer))
-    with pytest.raises(KnownError, match=r"the judge has no token of its own for .*A, B"):
-        opened(folder, "judge")
-
-
 # Judges that were trained on one question.
 
 Share = Callable[[Pair, str, str], float]
@@ -174,15 +167,12 @@ def steam(folder: Path) -> tuple[str, Share]:
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="$A </s>", special_tokens=[("</s>", eos)]
     )
-    torch.manual_seed(0)
     ends = {"pad_token_id": pad, "eos_token_id": eos, "decoder_start_token_id": pad}
     size: dict[str, Any] = {"d_model": 32, "d_ff": 48, "d_kv": 8, "num_heads": 4, "num_layers": 2}
     size |= {"vocab_size": len(tokenizer), "initializer_factor": 2.0}
-    config = AutoConfig.for_model("t5", **size, **ends)
-    model = transformers.AutoModelForSeq2SeqLM.from_config(config).eval()
-    home = folder / "SteamSHP-flan-t5-tiny"
-    model.save_pretrained(home)
-    tokenizer.save_pretrained(home)
+    config, kind = AutoConfig.for_model("t5", **size, **ends), transformers.AutoModelForSeq2SeqLM
+    home = save(folder / "SteamSHP-flan-t5-tiny", config, tokenizer, auto=kind)
+    model = kind.from_pretrained(home).eval()
 
     def share(pair: Pair, first: str, second: str) -> float:
         ids = torch.tensor([tokenizer(asked(pair, first, second)).input_ids])
@@ -252,9 +242,7 @@ SIZE: dict[str, Any] = {
     "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "initializer_range": 0.4,
 }  # fmt: skip
-WRITES = RunSettings(
-    device="cpu", dtype="float32", judge_prompt="mt-bench", max_tokens=TOKENS, budget=900
-)
+WRITES = RunSettings(**{**CPU, "budget": 900}, judge_prompt="mt-bench", max_tokens=TOKENS)
 
 
 @pytest.fixture(scope="module")
@@ -386,9 +374,18 @@ def test_a_draw_is_one_of_the_softmax_at_its_temperature() -> None:
     torch.testing.assert_close(shares, (logits[0] / 2).softmax(0), atol=0.03, rtol=0)
 
 
-def test_a_question_that_is_cut_is_told_and_one_without_room_is_refused(home: str) -> None:
+def test_a_long_question_is_cut_and_told(home: str) -> None:
     rows = scored(writer(home, max_length=70), COLOURS).values()
     assert {(row.chosen_tokens, row.chosen_truncated) for row in rows} == {(70, True)}
     assert not any(row.chosen.truncated for row in writer(home, "rater").prepare(COLOURS))
+
+
+def test_a_model_that_cannot_name_a_label_or_has_no_room_is_refused(
+    home: str, tmp_path: Path
+) -> None:
+    tokenizer = words_tokenizer(["user", "assistant", "<", ">", "A"], CHAT)
+    folder = save_tiny(tmp_path, "qwen3", 0, tokenizer, vocab_size=len(tokenizer))
+    with pytest.raises(KnownError, match=r"the judge has no token of its own for .*A, B"):
+        opened(folder, "judge")
     with pytest.raises(KnownError, match=r"reads 2,048 tokens, which leaves 8 .*--max-tokens"):
         writer(home, max_tokens=2040)
