@@ -77,8 +77,8 @@ def test_what_was_cut_off_cannot_be_read_or_is_not_there_is_told_apart(
     monkeypatch.setattr(execution, "LOG_SECONDS", -1.0)
     with ChatServer(answer) as server:
         run = judged(server, tmp_path / "run", pairs_file, *MT_BENCH)
-    first, *_, whole, last = capsys.readouterr().err.splitlines()
-    assert first.startswith("0 of 8 pairs, 1 of 8 answers of the next,")
+    begin, *_, whole, last = capsys.readouterr().err.splitlines()
+    assert begin.startswith("0 of 8 pairs, 1 of 8 answers of the next,")
     assert whole.startswith("8 of 8 pairs,")
     assert last == "An answer is no verdict: 2 times in all."
     path = run.folder / "answers.jsonl"

@@ -5,8 +5,9 @@ Each architecture has its own rewards, by the path that `docs/architectures.md` 
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,16 +105,10 @@ def test_what_is_no_number_spoils_only_the_pairs_that_hold_it(kind: str, tmp_pat
     assert (row.chosen_reward, row.rejected_reward, row.outcome) == (None, None, "missing")
 
 
-def t5_tokenizer() -> T5Tokenizer:
-    """Of letters, with an end of its own behind every text."""
-    special = ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "\u2581"]
-    known = [*special, *small.LETTERS]
-    return T5Tokenizer(vocab=[(each, -float(n)) for n, each in enumerate(known)])
-
-
 def test_an_encoder_decoder_reads_its_reward_at_the_last_of_several_ends(tmp_path: Path) -> None:
-    """Without a template, and with room or without: the end is never cut off."""
-    made: Any = t5_tokenizer()
+    """Its tokenizer, of letters, writes one behind every text, which is never cut off."""
+    known = ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "\u2581", *small.LETTERS]
+    made: Any = T5Tokenizer(vocab=[(each, -float(n)) for n, each in enumerate(known)])
     config = AutoConfig.for_model(
         "t5", vocab_size=len(made), d_model=32, d_kv=8, d_ff=37, num_layers=2, num_heads=4,
         num_labels=1, pad_token_id=5, eos_token_id=2, decoder_start_token_id=5, bos_token_id=1,
@@ -149,14 +144,12 @@ def test_labels_are_read_as_declared_or_refused(config: Any, tmp_path: Path) -> 
     folder = small.save(tmp_path, config(num_labels=3))
     logits = small.logits_of(folder, PAIRS)
     assert (logits[..., 0] - logits[..., 1]).abs().max() > 0.1
-    rows: dict[Any, tuple[Sequence[float], str]] = {
-        2: ((0, 0, 1), "label 2 of 3"),
-        (1.0, -0.5, 0.25): ((1, -0.5, 0.25), "labels weighted 1, -0.5, 0.25"),
-    }
-    for reading, (weights, said) in rows.items():
-        scorer = small.opened(folder, reading=reading)
-        assert_near(rewards(scorer, PAIRS), logits @ torch.tensor([*map(float, weights)]))
-        assert scorer.traits.reading == said
+    third = small.opened(folder, reading=2)
+    assert_near(rewards(third, PAIRS), logits[..., 2])
+    weighted = small.opened(folder, reading=(1.0, -0.5, 0.25))
+    assert_near(rewards(weighted, PAIRS), logits @ torch.tensor([1, -0.5, 0.25]))
+    readings = [scorer.traits.reading for scorer in (third, weighted)]
+    assert readings == ["label 2 of 3", "labels weighted 1, -0.5, 0.25"]
     refused: dict[Any, str] = {
         None: "has 3 labels, and which of them is the reward is not known: declare one",
         3: r"has 3 labels; there is no label 3 \(0 to 2 are allowed\)",
@@ -260,12 +253,12 @@ def ended_by_padding() -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [*map(doubled, ("<pad>", "</s>", None)), ended_by_padding()],
+    "made",
+    [*(partial(doubled, pad) for pad in ("<pad>", "</s>", None)), ended_by_padding],
     ids=["padding of its own", "padded by its end", "no padding", "token 0 pads and ends"],
 )
-def test_upstream_compatible_rewards_are_run_rms(given: tuple[Any, Any], tmp_path: Path) -> None:
-    folder = small.save(tmp_path, *given)
+def test_upstream_compatible_rewards_are_run_rms(made: Callable[[], Any], tmp_path: Path) -> None:
+    folder = small.save(tmp_path, *made())
     scorer, expected = small.opened(folder, COMPATIBLE), as_run_rm(folder, PAIRS)
     assert scorer.traits.path == PACKED
     assert_near(rewards(scorer, PAIRS), expected)
