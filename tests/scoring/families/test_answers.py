@@ -34,6 +34,15 @@ UPSTREAM = ("--judge-prompt", "upstream")
 MT_BENCH = ("--judge-prompt", "mt-bench", "--parallel", "1")
 
 
+@pytest.fixture
+def pairs_file(tmp_path: Path) -> Path:
+    rows = [
+        {"id": n, "subset": "mine", "prompt": p.prompt, "chosen": p.chosen, "rejected": p.rejected}
+        for n, p in enumerate(PAIRS)
+    ]
+    return write_jsonl(tmp_path / "pairs.jsonl", rows)
+
+
 def echo(path: str, body: dict[str, Any]) -> Answer:
     """An answer that repeats what was asked, prefers the first response, and rates it 7."""
     return said(f"{asked(body)} [[A]] 7", {"A": 0.75, "B": 0.25})

@@ -97,12 +97,6 @@ PAIRS = [
     Pair("s:4", "s", "", words(3), ""),
     Pair("s:5", "s", words(11, 12), "unheard of", words(*range(20))),
 ]
-LONG = [
-    PAIRS[0],
-    Pair("s:6", "s", words(*range(1300)), words(*range(500)), words(1, 2)),
-    Pair("s:7", "s", words(1, 2), words(*range(1100)), words(*range(30))),
-]
-"""One that fits, and a prompt and a response that are cut off."""
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +126,10 @@ def test_margins_are_those_of_the_published_description_in_any_batch(folder: Pat
         assert [chosen - rejected for chosen, rejected in rewards] == near(expected)
         assert all(chosen == -rejected for chosen, rejected in rewards)
         assert str(tie) == "(0.0, 0.0)"
-    prepared = opened(folder, truncation_side="right").prepare(LONG)
+    long_prompt = Pair("s:6", "s", words(*range(1300)), words(*range(500)), words(1, 2))
+    long_response = Pair("s:7", "s", words(1, 2), words(*range(1100)), words(*range(30)))
+    right = opened(folder, truncation_side="right")
+    prepared = right.prepare([PAIRS[0], long_prompt, long_response])
     for pair in prepared:
         prompt, chosen, rejected = pair.pair.prompt, pair.pair.chosen, pair.pair.rejected
         assert list(pair.chosen.ids) == published.encode(prompt, chosen, rejected)
