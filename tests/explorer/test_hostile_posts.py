@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from gradio import processing_utils
@@ -243,16 +243,6 @@ def test_what_is_left_of_an_upload_that_broke_off_is_deleted_with_a_later_one(
     # none is deleted while the server still takes the one that broke off for one that goes on
     until(lambda: bool(visitor.upload("mine.jsonl", jsonl())) and not rest.exists())
     assert another.exists()
-
-
-def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
-    query = f"?{urlencode({'panel': 'lengths', 'unit': 'tokens', 'tokenizer': DEMO_NAME})}"
-    after = f"?{visitor.render('pairs', query, action='count')['query']}"
-    until(lambda: "data-refresh" not in followed(visitor, after)["main"])
-    shown = followed(visitor, after)
-    assert f"Counted by {DEMO_NAME}@" in shown["main"] and "data-plot" in shown["main"]
-    ranged = f"?{shown.query}&range=chosen.tokens.1.20.{shown.state.tokenizer}"
-    assert "chosen tokens 1 to 20" in followed(Visitor(visitor.page), ranged)["bar"]
 
 
 # The queue

@@ -17,7 +17,6 @@ from explorer.reader.diffs import (
     Sides,
     Span,
     VisibleSpace,
-    automatic,
     char_diff,
     pieces,
     visible,
@@ -86,17 +85,6 @@ def test_texts_up_to_the_limit_are_compared_and_longer_ones_are_not() -> None:
     half = "".join(f"{number} " for number in range(MOST_WORDS // 2))
     assert word_diff(half, half) == ([Span(half)], [Span(half)])
     assert word_diff(half + "more", half) is None
-
-
-def test_texts_are_compared_by_how_much_they_have_in_common() -> None:
-    fox, common = "The quick brown fox jumps over the lazy dog.", "one two three a b c d e f g "
-    for chosen, rejected, way in (
-        (fox, fox.replace("fox", "cat"), "characters"),
-        (fox, "The quick brown cat jumps over a dead fox.", "words"),
-        (common, "one two three h i j k l m n", "words"),
-        (common, "one two three h i j k l m n o", "off"),
-    ):
-        assert automatic(chosen, rejected, "mine") == way
 
 
 @given(

@@ -2,13 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.data.facets import FACETS
 from explorer.data.search import Query
 from explorer.reader.scene import Scene, ScenePairs, scene
 from explorer.reader.state import PairsState, changed
 from explorer.results.field import MAJORITY, Field
-from explorer.runs.visitors import Visitor
-from tests.support.browsing import library_of, scenes_of
 from tests.support.fields import small_field
 from tests.support.tables import row, small_table
 
@@ -67,68 +64,39 @@ def test_margins_in_a_range_are_kept_and_all_counts_follow() -> None:
 TABLE = small_table(*(row(subset="odd" if number % 2 else "even") for number in range(60)))
 """Without outcomes."""
 EVEN = PairsState(subset=("even",))
-NOBODY = Visitor()
 
 
 def alone(state: PairsState) -> Scene:
     return scene(state, ScenePairs(TABLE))
 
 
-def place(state: PairsState) -> tuple[str, int | None, int]:
+PLACES: dict[str, tuple[PairsState, tuple[str, int | None, int]]] = {
+    "the first of all": (PairsState(), ("even:0", 0, 1)),
+    "the first of a page": (replace(EVEN, page=10**7), ("even:50", 25, 2)),
+    "the one that is asked for, on its page": (
+        replace(EVEN, key="even:58", page=9), ("even:58", 29, 2),
+    ),
+    "one outside the list": (replace(EVEN, key="odd:1", page=2), ("odd:1", None, 2)),
+    "the one that was open": (replace(EVEN, keep="even:58"), ("even:58", 29, 2)),
+    "the first, as the list lacks what was open": (replace(EVEN, keep="odd:59"), ("even:0", 0, 1)),
+    "the one that is asked for, not what was open": (
+        replace(EVEN, keep="even:58", key="even:2"), ("even:2", 1, 1),
+    ),
+}  # fmt: skip
+"""Which pair is open -> the state, and the pair, its place in the list and the page of that."""
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_pair_is_open_and_the_list_is_on_its_page(name: str) -> None:
+    state, place = PLACES[name]
     now = alone(state)
-    return now.key, now.place, now.page
-
-
-def test_without_a_key_the_first_pair_of_the_page_is_open() -> None:
-    assert place(PairsState()) == ("even:0", 0, 1)
-    assert place(replace(EVEN, page=10**7)) == ("even:50", 25, 2)
-    assert alone(replace(EVEN, page=2)).state.key == ""
-
-
-def test_the_list_is_on_the_page_of_the_open_pair_where_that_is_listed() -> None:
-    now = alone(replace(EVEN, key="even:58", page=9))
-    assert (now.key, now.place, now.page, now.state.page) == ("even:58", 29, 2, 1)
-    assert place(replace(EVEN, key="odd:1", page=2)) == ("odd:1", None, 2)
-
-
-def test_a_pair_is_kept_open_where_it_is_listed() -> None:
-    kept = alone(replace(EVEN, keep="even:58"))
-    assert (kept.key, kept.state.key, kept.state.keep) == ("even:58", "even:58", "")
-    assert place(replace(EVEN, keep="odd:59")) == ("even:0", 0, 1)
-    assert place(replace(EVEN, keep="even:58", key="even:2")) == ("even:2", 1, 1)
+    assert (now.key, now.place, now.page) == place
 
 
 def test_any_pair_is_another_one_of_the_list() -> None:
-    found = {place(replace(EVEN, random=True, keep="even:4"))[0] for _ in range(300)}
+    found = {alone(replace(EVEN, random=True, keep="even:4")).key for _ in range(300)}
     assert "even:4" not in found and len(found) > 20
     assert all(each.startswith("even") for each in found)
-
-
-def test_what_of_an_address_is_not_here_is_left_and_named() -> None:
-    scenes = scenes_of(library_of(TABLE))
-    lost: dict[str, tuple[str, ...]] = dict.fromkeys(FACETS, ("gone",))
-    asked = PairsState(slices=("no:such", "subset:even"), margins=(None, 1.5), sort="margin")
-    seen = scenes.shown(replace(asked, **lost, key="no:such", panel="slices"), NOBODY)  # type: ignore[arg-type]
-    assert seen.asked == PairsState(TABLE.id, slices=("subset:even",))
-    assert set(seen.dropped) == {
-        "margin=:1.5", "slice=no:such", *(f"{facet}=gone" for facet in FACETS)
-    }  # fmt: skip
-    assert "There is no pair 'no:such' here" in " ".join(seen.notes)
-
-
-def test_pairs_that_are_not_here_are_told_and_a_datasets_can_be_fetched() -> None:
-    scenes = scenes_of(library_of(TABLE))
-    for source, missing in (("org/set:test@1", "org/set:test@1"), ("/etc/passwd", ""), ("x", "")):
-        seen = scenes.shown(PairsState(source, subset=("even",)), NOBODY)
-        assert (seen.missing, len(seen.notes)) == (missing, 1)
-        assert (seen.scene.table, seen.asked) == (TABLE, PairsState(TABLE.id, subset=("even",)))
-
-
-def test_a_search_that_is_no_expression_shows_all_and_stays_in_the_field() -> None:
-    seen = scenes_of(library_of(TABLE)).shown(PairsState(words="(", regex=True), NOBODY)
-    assert len(seen.scene.listed) == 60
-    assert seen.asked.words == "("
-    assert "Invalid regex" in seen.notes[0]
 
 
 # What addresses say, and where links lead.

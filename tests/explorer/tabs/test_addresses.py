@@ -9,6 +9,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
+from explorer.data.facets import FACETS
 from explorer.data.table import PairTable
 from tests.golden.reading import Outline
 from tests.support.golden_files import check_golden
@@ -87,6 +88,7 @@ MODELS = {
     "margins of a model without rewards": "panel=scatter&a={plain}&b={b}",
     "margins where nobody has rewards": "panel=scatter&a={elsewhere}",
     "agreement": "panel=agreement&a={a}&models=plain,half&section=Chat",
+    "agreement and a search that is no expression": "panel=agreement&a={plain}&models=(",
     "agreement with nobody": "panel=agreement&a={elsewhere}",
     "ensembles before a choice": "panel=ensembles",
     "ensemble": "panel=ensembles&a={a}&member={a}&member={hostile}&way=worst",
@@ -105,6 +107,7 @@ PAIRS = {
     "search without a match": "q=no+such+words",
     "ranges of lengths": "range=chosen.chars.100.400&range=prompt.words..60&range=prompt.chars.-5.",
     "range of tokens that were not counted": "range=chosen.tokens.1.5.some/tokenizer@main&" + FEW,
+    "range of tokens": "range=chosen.tokens.1.300.{tokenizer}&" + FEW,
     "second page": "list-page=2&sort=difference&subset=hep-go&section=Reasoning",
     "last page": "list-page=9999999&sort=chosen",
     "pair on its page": "pair={last}&diff=words",
@@ -119,6 +122,8 @@ PAIRS = {
     "pairs that are not here": "source=org/set:test@0123&" + FEW,
     "file that is not here": "source=/etc/passwd&" + FEW,
     "nonsense": "tab=elsewhere&<b>=1&sort=prompt&diff=sideways&subset={hostile}&" + FEW,
+    "what other pairs had": "slice=no:such&slice=subset:hep-go&margin=:1.5&sort=margin&"
+    + "".join(f"{facet}=gone&" for facet in FACETS),
     # Panels
     "lengths": "panel=lengths&subset=hep-go",
     "lengths of differences": "panel=lengths&chart=difference&unit=words&range=prompt.words.9.",

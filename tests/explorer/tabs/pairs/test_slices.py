@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import norm  # type: ignore[import-untyped]
 
 from explorer.data.conditions import Condition, ConditionKind
-from explorer.stats.slices import LEAST_RIVALS
 from explorer.tabs.pairs.slices import LEAST_PAIRS, SliceComparison, compare_slices
 from scoring.interval import wilson
 
@@ -72,14 +71,6 @@ def test_each_condition_is_counted_over_the_pairs_known() -> None:
         shares = [np.mean(of[~np.isnan(of)] == 1) for of in others[:, rows].T]
         assert result.test.others == pytest.approx(np.mean(shares))
         assert result.difference == pytest.approx(result.won - (result.test.expected or 0))
-
-
-def test_of_fewer_than_ten_others_nothing_is_expected() -> None:
-    found = compare(OUTCOMES[0], OUTCOMES[1:LEAST_RIVALS])
-    assert (found.n_rivals, found.can_test, found.worst) == (LEAST_RIVALS - 1, False, ())
-    results = found.by_condition
-    assert {(each.test.expected, each.p_adjusted) for each in results} == {(None, 1)}
-    assert [each.won for each in results] == sorted(each.won for each in results)
 
 
 def test_the_most_surprising_comes_first_and_is_the_planted_one() -> None:

@@ -1,10 +1,7 @@
 """The Pairs tab as a view: whose outcomes are shown, what goes on by itself, files, addresses."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
-from threading import Event
-from urllib.parse import quote_plus
 
 import numpy as np
 import pytest
@@ -24,8 +21,7 @@ from tests.conftest import until
 from tests.support.beginning import begun
 from tests.support.browsing import answered_of, links_in, scenes_on
 from tests.support.html_reading import is_told_as_our_own
-from tests.support.published import ME, STRANGER, A, measured, name_of, open_models, pairs_beside
-from tests.support.published import write_run as written_run
+from tests.support.published import STRANGER
 
 NOBODY = Visitor()
 pytestmark = pytest.mark.usefixtures("no_bug")
@@ -62,40 +58,6 @@ def test_a_run_that_was_just_scored_opens_at_its_worst_pair_that_can_be_read(
     assert f'data-key="{readable[0]}"' in shown["pair"] and is_told_as_our_own(shown["pair"])
     worst = next(pair for pair in lost if pair.key == readable[0])
     assert f"{worst.chosen_tokens:,} tokens" in shown["pair"]
-
-
-def test_a_private_run_is_to_others_as_one_that_is_gone(published: Path, tmp_path: Path) -> None:
-    models = open_models(tmp_path, published)
-    measured(models, "?tab=models")
-    view, run = pairs_beside(models), written_run(models, "<b>mine</b>", 30)
-    name = name_of(run, models)
-    for link in ("model={}&show=all&panel=rewards", "model=org/a-7B&against={}"):
-        mine, gone = (link.format(quote_plus(name.replace("mine", each))) for each in
-                      ("mine", "gone"))  # fmt: skip
-        assert "&lt;b&gt;mine" in "".join(answered_of(view, mine, ME).values())
-        for other in (STRANGER, Visitor(run.id)):
-            found = answered_of(view, mine, other)
-            as_gone = {region: html.replace("mine", "gone") for region, html in found.items()}
-            assert as_gone == answered_of(view, gone, other)
-            assert run.id not in "".join(found.values())
-            assert "mine" not in found.query
-    with pytest.raises(KnownError, match="No outcomes stand beside"):
-        view.as_view().files["outcomes.csv"](f"model={quote_plus(name)}", STRANGER, "")
-
-
-def test_a_model_of_the_board_is_offered_at_once_and_shown_when_it_is_read(
-    published: Path, tmp_path: Path, may_read: Event
-) -> None:
-    view = pairs_beside(open_models(tmp_path, published))
-    assert f'value="{A}"' in answered_of(view)["head"]
-    asked = "model=org/plain&show=all&q=the"
-    first = answered_of(view, asked)
-    assert "data-refresh" in first["status"]
-    assert first.state == PairsState(model="org/plain", kind="all", words="the")
-    may_read.set()
-    until(lambda: not answered_of(view, asked)["status"])
-    shown = answered_of(view, asked)
-    assert replace(shown.state, source="") == first.state and listed(shown["main"])
 
 
 def test_beside_what_goes_on_all_that_shows_it_is_looked_at_again(
