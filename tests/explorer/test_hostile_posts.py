@@ -300,40 +300,48 @@ def asked(server: Visitor, host: str, origin: str | None) -> list[tuple[int, str
     return [opened, answered(server, "POST", "/gradio_api/upload", UPLOAD, headers | FORM)]
 
 
-ANOTHERS = (
-    ("127.0.0.1", "https://other.example"),
-    ("localhost", "null"),
-    ("127.0.0.1", "http://localhost.other.example"),
-    ("other.example", "http://other.example"),  # whose name leads here by now
-    ("other.example", None),
-)
+NAMES, SPACE = "127.0.0.1, ::1, localhost", "me-space.hf.space"
+SITES: dict[str, tuple[dict[str, Any], list[tuple[str, str | None, str]]]] = {
+    "on one's own machine": ({}, [
+        ("LOCALHOST", None, ""),
+        ("127.0.0.1", "http://localhost:3000", ""),
+        ("[::1]", None, ""),
+        ("127.0.0.1", "https://other.example", NAMES),
+        ("localhost", "null", NAMES),
+        ("127.0.0.1", "http://localhost.other.example", NAMES),
+        ("other.example", "http://other.example", NAMES),  # whose name leads here by now
+        ("other.example", None, NAMES),
+    ]),
+    "for all": ({"public": True}, [
+        (SPACE, None, ""),
+        (SPACE, f"https://{SPACE}", ""),
+        (SPACE, "https://huggingface.co", ""),  # its frame
+        (SPACE, "null", "another site"),
+        (SPACE, "https://huggingface.co.other.example", "another site"),
+        (SPACE, "https://a.hf.space", "another site"),
+    ]),
+    "under every address": ({"server_name": "0.0.0.0"}, [
+        ("192.168.1.7", "http://192.168.1.7:7860", ""),
+        ("gpu-box.local", "http://gpu-box.local:7860", ""),
+        ("gpu-box.local", "https://other.example", "another site"),
+        ("other.example", "http://other.example", "EXPLORER_PROXIES=1"),
+    ]),
+}  # fmt: skip
+"""A server -> its settings, and who asks: by which name, from which site, and why that is refused.
+"""
 
 
-def test_ones_own_machine_is_answered_and_another_site_is_told_the_names(
-    serve: Serve, uploads: Path
+@pytest.mark.parametrize("where", SITES)
+def test_a_server_answers_under_its_own_names_and_no_other_site(
+    where: str, serve: Serve, uploads: Path
 ) -> None:
-    own = serve()
-    hosts = {"LOCALHOST": None, "127.0.0.1": "http://localhost:3000", "[::1]": None}
-    for host, origin in hosts.items():
-        assert [status for status, _ in asked(own, host, origin)] == [200, 200]
-    before = {*uploads.rglob("*")}
-    for host, origin in ANOTHERS:
-        for status, words in asked(own, host, origin):
-            assert status == 403 and "127.0.0.1, ::1, localhost" in words
-    assert {*uploads.rglob("*")} == before
-
-
-def test_a_server_for_all_answers_its_own_page_and_the_hubs_frame_and_no_other_sites(
-    serve: Serve, uploads: Path
-) -> None:
-    public, name = serve(public=True), "me-space.hf.space"
-    for origin in (None, f"https://{name}", "https://huggingface.co"):
-        assert [status for status, _ in asked(public, name, origin)] == [200, 200]
-    before = {*uploads.rglob("*")}
-    for origin in ("null", "https://huggingface.co.other.example", "https://a.hf.space"):
-        for status, told in asked(public, name, origin):
-            assert status == 403 and "another site" in told
-    assert {*uploads.rglob("*")} == before
+    settings, askers = SITES[where]
+    server = serve(**settings)
+    for host, origin, why_not in askers:
+        before = {*uploads.rglob("*")}
+        for status, words in asked(server, host, origin):
+            assert status == (403 if why_not else 200) and why_not in words, (host, origin)
+        assert not why_not or {*uploads.rglob("*")} == before
 
 
 def test_who_signed_in_is_nobody_to_another_sites_page() -> None:
@@ -356,12 +364,3 @@ def test_who_signed_in_is_nobody_to_another_sites_page() -> None:
     ):
         seen = client.get("/gradio_api/info", headers={"cookie": "session=ana", **told}).json()
         assert seen == {"user": name, "cookie": name and "session=ana"}
-
-
-def test_under_every_address_only_names_are_answered_that_no_stranger_can_own(serve: Serve) -> None:
-    server = serve(server_name="0.0.0.0")
-    for host in ("192.168.1.7", "gpu-box.local", "127.0.0.1"):
-        assert [status for status, _ in asked(server, host, f"http://{host}:7860")] == [200, 200]
-        assert asked(server, host, "https://other.example")[1][0] == 403
-    for status, words in asked(server, "other.example", "http://other.example"):
-        assert status == 403 and "EXPLORER_PROXIES=1" in words

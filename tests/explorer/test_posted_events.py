@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import pytest
 
@@ -105,45 +105,17 @@ def test_pairs_that_an_address_names_are_fetched_where_that_is_asked_for(visitor
     assert "is not here" in opening(visitor, "open", "/etc/passwd")[0]
 
 
-# Scoring
-
-
-def scored(visitor: Visitor, **changed: Any) -> str:
-    """Press Score and follow the run; how it ended, or what the visitor is told instead."""
-    values = {"which": "subset", "per-subset": 2, "model": "longer", **changed}
-    message = visitor.press("score", "start", f"?tab=score&{urlencode(values)}")
-    if not message["success"]:
-        return f"status refused {message['output']['error']}"
-    [address] = message["output"]["data"]
-    told = [""]
-
-    def has_ended() -> bool:
-        answer = visitor.render("score", address, secret=visitor.session)
-        told.append(answer["regions"]["status"])
-        return bool(re.search("status (finished|stopped|failed|refused)", told[-1]))
-
-    until(has_ended)
-    return told[-1]
-
-
-REFUSED = (("model", "/etc"), ("model", "x" * 501), ("per-subset", "many"), ("seed", "{}"))
-"""What makes no run of few pairs by a model that strangers may have."""
-
-
-def test_what_is_not_allowed_is_refused_and_no_run_is_begun(visitor: Visitor, home: Path) -> None:
-    for name, value in REFUSED:
-        told = scored(visitor, **{name: value})
-        assert "status refused" in told and "Traceback" not in told and len(told) < 1500
-    assert not any((home / "runs").glob("*")), "by nothing of what was posted before, too"
-    status = scored(visitor, which="filter", pairs="subset=hep-go")
-    assert "status finished" in status and "8 pairs" in status, "what the tab Pairs lists is scored"
-
-
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
-    mine = visitor.session
-    assert "status finished" in scored(visitor)
-    run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime).name
-    name, *_ = own_models(visitor, mine)
+    mine, score = visitor.session, "?tab=score&model=longer&which=filter&pairs=subset%3Dhep-go"
+    [address] = visitor.press("score", "start", score)["output"]["data"]
+
+    def status() -> str:
+        return str(visitor.render("score", address, secret=mine)["regions"]["status"])
+
+    until(lambda: "status finished" in status())
+    assert "8 pairs" in status(), "what the tab Pairs lists"
+    [folder] = (home / "runs").iterdir()
+    run, [name] = folder.name, own_models(visitor, mine)
     link = f"?model={quote(name)}"
     assert "your run of" in followed(visitor, link, secret=mine)["head"]
     assert run in listed(visitor, mine)
@@ -164,7 +136,7 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
     visitor.render("score", opened, action="share", sent={"value": "1"}, secret=mine)
     assert run in listed(stranger, None)
     visitor.render("score", opened, action="remove", sent={"value": run}, secret=mine)
-    assert not (home / "runs" / run).exists()
+    assert not folder.exists()
 
 
 def listed(visitor: Visitor, secret: object) -> str:

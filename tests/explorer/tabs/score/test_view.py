@@ -147,6 +147,14 @@ def test_the_command_line_says_what_the_form_does(
     assert given in " ".join(arguments) and told in below and bool(told) == bool(below)
 
 
+def test_what_was_filled_in_wrongly_is_refused_and_nothing_is_scored(score: ScoreView) -> None:
+    for wrong in ({"per_subset": "many"}, {"seed": "{}"}):
+        assert "status refused" in scored(score, which="subset", **wrong)["status"]
+    with pytest.raises(KnownError, match="means nothing here. Change it"):
+        score.start(query_of({"model": "x" * 501}), ME, {})
+    assert not score.runs.store.own(ME)
+
+
 def test_an_address_looks_at_no_model_of_the_hub(score: ScoreView) -> None:
     shown = regions(score, model="org/<b>rm")
     assert "Check this model" in shown["card"] and "<b>rm" not in shown["card"]
