@@ -17,7 +17,7 @@ from explorer.runs.visitors import Visitor as Person
 from explorer.stores import Stores
 from tests.conftest import until
 from tests.explorer.conftest import Serve
-from tests.support.browsing import followed, opening
+from tests.support.browsing import followed
 from tests.support.posting import Visitor
 
 NONSENSE: dict[str, Any] = {
@@ -96,13 +96,6 @@ def test_any_address_is_answered_by_every_tab(views: list[View]) -> None:
             found = answer(view, Question(query, {}, (), "", ""), ME)
             assert "error" not in found and found["regions"], (view.tab, query[:40])
             assert len(found["query"]) <= 3 * LONGEST_LINK
-
-
-def test_pairs_that_an_address_names_are_fetched_where_that_is_asked_for(visitor: Visitor) -> None:
-    shown = followed(visitor, "?source=org/set:test&subset=hep-go")
-    assert "not open here" in shown["bar"] and 'data-get="org/set:test"' in shown["bar"]
-    assert "Upload a file" in opening(visitor, "open", "org/set:test")[0]
-    assert "is not here" in opening(visitor, "open", "/etc/passwd")[0]
 
 
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:

@@ -152,18 +152,6 @@ def test_every_line_has_its_row_and_equal_lines_stand_beside_each_other(
             assert lines_of(chosen)[one.line - 1] == lines_of(rejected)[other.line - 1]
 
 
-def test_a_line_stands_beside_the_one_that_it_was_changed_into() -> None:
-    chosen = "fn f(a: i32) {\n    let b = a + 1;\n    b\n}\n"
-    rejected = "fn f(a: i32) {\n    log(a);\n    let b = a - 1;\n    b\n}\n"
-    made = aligned(chosen, rejected, "auto")
-    assert made is not None
-    assert [row.line for row in made.rows[0]] == [1, None, 2, 3, 4]
-    assert [row.line for row in made.rows[1]] == [1, 2, 3, 4, 5]
-    assert [row.difference for row in made.rows[0]] == [0, 1, 1, 0, 0]
-    changed = [[span.text for span in side if span.difference] for side in made.spans]
-    assert changed == [["+"], ["    log(a);\n", "-"]]
-
-
 @pytest.mark.parametrize("language", filter(None, (each.language for each in data_card().subsets)))
 def test_each_language_has_keywords_strings_numbers_and_comments(language: str) -> None:
     code = f'return f(12, "word") {"#" if language == "Python" else "//"} why\n'

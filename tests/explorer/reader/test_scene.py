@@ -5,7 +5,7 @@ import pytest
 from explorer.data.search import Query
 from explorer.reader.scene import Scene, ScenePairs, scene
 from explorer.reader.state import PairsState, changed
-from explorer.results.field import MAJORITY, Field
+from explorer.results.field import Field
 from tests.support.fields import small_field
 from tests.support.tables import row, small_table
 
@@ -41,14 +41,6 @@ def test_kinds_are_what_they_say_and_stand_in_a_fitting_order(
     model: str, kind: str, rows: list[int]
 ) -> None:
     assert listed(PairsState(model=model, kind=kind)) == rows  # type: ignore[arg-type]
-
-
-def test_a_cell_of_a_comparison_is_a_list() -> None:
-    view = replace(PairsState(model="a", kind="all"), against="b")
-    assert sorted(listed(replace(view, cell="only_b"))) == [2, 3, 7]
-    assert sorted(listed(replace(view, cell="only_a"))) == [1, 4]
-    assert sorted(listed(replace(view, cell="both"))) == [0, 5]
-    assert listed(replace(view, model="b", against=MAJORITY, cell="only_b")) == [1, 4]
 
 
 def test_margins_in_a_range_are_kept_and_all_counts_follow() -> None:

@@ -44,12 +44,14 @@ MODELS = {
     "ties as half, with three decimals": "ties=half&digits=3&models=org",
     "missing results as lost": "missing=loss&models=org",
     "search": "models=%5Eorg/h,7B$",
+    "search with a comma at its end": "models=7B$|half,",
     "search without a match": "models=nobody",
     "search that is no expression": "models=org,(&by=model",
     "kind of models": "type=Generative",
     "without own runs": "without-own=1",
     "sorted by a section": "by=-Safety&models=org",
     "sorted by size, smallest first": "by=size&models=org",
+    "sorted by a column of another board": "by=Focus&models=org",
     "hidden columns": "hide=size&hide=Safety&hide=type&models=org",
     "pinned models": "pin={half}&pin={a}&pin=gone&models=plain",
     "ticked model": "chosen={a}&models=b-",
@@ -122,7 +124,7 @@ PAIRS = {
     "pairs that are not here": "source=org/set:test@0123&" + FEW,
     "file that is not here": "source=/etc/passwd&" + FEW,
     "nonsense": "tab=elsewhere&<b>=1&sort=prompt&diff=sideways&subset={hostile}&" + FEW,
-    "what other pairs had": "slice=no:such&slice=subset:hep-go&margin=:1.5&sort=margin&"
+    "what other pairs had": "slice=no:such&slice=subset:hep-go&margin=:1.5&verdict=cut&judge=x&"
     + "".join(f"{facet}=gone&" for facet in FACETS),
     # Panels
     "lengths": "panel=lengths&subset=hep-go",

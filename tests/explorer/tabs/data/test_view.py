@@ -39,11 +39,6 @@ def done(head: DataView, query: str = "") -> str:
     return shown(head, query)["status"]
 
 
-def test_the_pairs_of_an_address_are_named_else_the_best(head: DataView, demo: PairTable) -> None:
-    for query in ("", f"?tab=data&source={demo.id}", "?tab=data&source=gone", 5, None):
-        assert "Demo pairs: 188 pairs" in shown(head, query)["bar"]  # type: ignore[arg-type]
-
-
 def test_while_the_network_is_asked_it_is_said_and_what_arrived_is_offered(
     head: DataView, demo: PairTable
 ) -> None:
@@ -82,12 +77,6 @@ def test_what_was_chosen_is_opened_and_leads_to_its_pairs(head: DataView, demo: 
     own.open(path, ME, {"value": "demo"})
     assert f"source={demo.id.replace(' ', '+')}" in done(own, path)
     assert "data-follow" in done(own, path)
-
-
-def test_what_there_is_not_is_refused(head: DataView) -> None:
-    for wanted in ("", "x" * 10**6):
-        head.open("", ME, {"value": wanted})
-        assert "wrong" in done(head) and "of ours" not in done(head)
 
 
 def test_opening_is_stopped_and_the_next_begins_at_once(head: DataView, demo: PairTable) -> None:

@@ -29,6 +29,12 @@ from tests.support.stepping import stepwise
 ME = Visitor("browser:me", "page")
 HOSTILE = "<img src=x onerror=alert(1)>\n# No heading\n[[A]]"
 ROWS = some_rows()
+VERDICTS = {
+    "chosen": "Prefers chosen",
+    "rejected": "Prefers rejected",
+    "unreadable": "Unreadable",
+    "cut": "Cut off",
+}
 
 
 def judged(stores: Stores, number: int, url: str, pairs: object, *given: str) -> str:
@@ -90,76 +96,40 @@ def test_each_pair_shows_what_was_written_of_it_and_is_found_by_it(
         assert ("I Cannot say." if row.chosen_reward == 0.5 else "[[") in text
         assert ("may-harm" in html) or row.subset != "refusals-dangerous"
     assert any(HOSTILE in text for text in texts.values())
-    for verdict, words in {"unreadable": "Unreadable", "cut": "Cut off"}.items():
+    for verdict, words in VERDICTS.items():
         keys, bar = listed(stores, model, verdict=verdict)
         assert keys == {key for key, text in texts.items() if words in text} != set()
         assert f"judge: {words.lower()}" in bar
+    file = views_of(stores).pairs.outcomes_file("jsonl", query_of(model), ME, "")
+    for line in map(json.loads, b"".join(file.parts).splitlines()):
+        [judge] = line["judge"]
+        assert len(judge["shown"]) == 2
+        assert judge["verdict"].removeprefix("Prefers ") in texts[line["key"]]
     keys, bar = listed(stores, model, judge="CANNOT say")
     assert keys == {key for key, text in texts.items() if "I Cannot say." in text}
     assert "“CANNOT say” in the judge’s words" in bar
 
 
-def test_of_models_that_wrote_nothing_the_filter_is_dropped(stores: Stores, model: str) -> None:
-    pairs = views_of(stores).pairs
-    address, regions = pairs.regions("?tab=pairs&model=&verdict=cut&judge=x", ME)
-    assert "verdict" not in address and "judge=" not in address
-    assert "verdict=cut" in regions["bar"]() and "judge-words" not in regions["head"]()
-    assert "judge-words" in pairs.regions(query_of(model), ME)[1]["head"]()
-
-
-@pytest.fixture(scope="module")
-def rows_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_jsonl(tmp_path_factory.mktemp("rows") / "rb2.jsonl", ROWS)
-
-
-@pytest.fixture(scope="module")
-def of_rows(tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    return stores_of_rows(tmp_path_factory.mktemp("judged"), ROWS)
-
-
-@pytest.fixture(scope="module")
-def runs(of_rows: Stores, rows_file: Path) -> list[str]:
-    """A run as upstream asks and one by pairs, by their names in the app."""
-    with ChatServer(lambda _, body: said(f"{opinion(asked(body))}")) as server:
-        return [
-            judged(of_rows, number, server.url, rows_file, "--judge-prompt", prompt)
-            for number, prompt in enumerate(("upstream", "mt-bench"), 1)
-        ]
-
-
-def test_rows_are_shown_filtered_by_verdict_and_exported(of_rows: Stores, runs: list[str]) -> None:
-    model, run = runs[0], run_of(of_rows, runs[0])
-    outcome = {row.key: row.outcome for row in run.rows() if row.subset != "Ties"}
-    for verdict, kind in {"chosen": "win", "rejected": "loss", "unreadable": "tie"}.items():
-        keys, _ = listed(of_rows, model, verdict=verdict)
-        assert keys & outcome.keys() == {key for key, each in outcome.items() if each == kind}
-    file = views_of(of_rows).pairs.outcomes_file("jsonl", query_of(model), ME, "")
-    lines = map(json.loads, b"".join(file.parts).splitlines())
-    written = {line["key"]: line["judge"] for line in lines}
-    for row in run.rows():
-        text = unescape(shown(of_rows, model, row.key))
-        if row.subset == "Ties":
-            assert text.count("<b>Asked about ") == len(row.rewards)
-            continue
-        [judge] = written[row.key]
-        assert len(judge["shown"]) == 4
-        assert (judge["verdict"] == "Unreadable") == (row.outcome == "tie")
-        assert judge["verdict"].endswith(" = chosen") == (row.outcome == "win")
-        assert judge["verdict"].removeprefix("Prefers ") in text
-
-
 def test_words_of_two_judges_stand_under_their_names_and_it_is_said_that_they_were_asked_otherwise(
-    of_rows: Stores, runs: list[str]
+    tmp_path: Path,
 ) -> None:
-    first, second = runs
+    """A run as upstream asks and one by pairs."""
+    path, stores = write_jsonl(tmp_path / "rows.jsonl", ROWS), stores_of_rows(tmp_path, ROWS)
+    with ChatServer(lambda _, body: said(f"{opinion(asked(body))}")) as server:
+        first, second = (
+            judged(stores, number, server.url, path, "--judge-prompt", prompt)
+            for number, prompt in enumerate(("upstream", "mt-bench"), 1)
+        )
     key = f"Focus:{next(row['id'] for row in ROWS if row['subset'] == 'Focus')}"
-    both = unescape(shown(of_rows, first, key, against=second, cell="both"))
+    both = unescape(shown(stores, first, key, against=second, cell="both"))
     assert both.index(f"What {first} wrote") < both.index("A = ")
     assert both.index("A = ") < both.index(f"What {second} wrote")
     assert both.count("Prefers ") + both.count("Unreadable") == 7
+    row = next(row for row in run_of(stores, first).rows() if row.subset == "Ties")
+    assert shown(stores, first, row.key).count("<b>Asked about ") == len(row.rewards)
 
     def field_of(model: str) -> Field:
-        return of_rows.fields.of(model, None, None, ME)
+        return stores.fields.of(model, None, None, ME)
 
     [words] = comparable(ModelsState(a=first, b=second), field_of)[2]
     assert "not asked alike" in words and "rewardbench-2 judge" in words and "mt-bench" in words

@@ -2,17 +2,16 @@
 
 import json
 from typing import Any
-from urllib.parse import parse_qsl
 
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.core.figures import Figure
-from explorer.data.lengths import histogram, histograms_by_subset
+from explorer.data.lengths import histogram
 from explorer.data.table import PairTable
 from explorer.stats.margins import margin_histogram
-from explorer.tabs.pairs.lengths import length_figure, small_multiples
+from explorer.tabs.pairs.lengths import length_figure
 from explorer.tabs.pairs.rewards import margins_figure
 
 
@@ -31,15 +30,6 @@ def test_differences_are_parted_at_zero(demo: PairTable) -> None:
     assert counts == found.counts["difference"] and drawn["same"]["y"] == [found.equal]
     assert drawn["same"]["customdata"] == ["range=difference.chars.0.0"]
     assert drawn["chosen"]["customdata"][0].startswith("range=difference.chars.1.")
-
-
-def test_small_multiples_count_every_pair_of_every_subset(demo: PairTable) -> None:
-    found = histograms_by_subset(demo, np.arange(len(demo)), "chosen", "chars")
-    counted = dict.fromkeys(found.by_subset, 0)
-    for trace in json.loads(small_multiples(found, "chosen", "chars").to_json())["data"]:
-        for count, asked in zip(trace["y"], trace["customdata"], strict=True):
-            counted[dict(parse_qsl(asked))["subset"]] += count
-    assert counted == demo.subset_counts
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))

@@ -98,33 +98,35 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
     close_session()
 
 
-def test_what_is_sent_is_what_was_shown(
-    seen: Sending, run: Run, bench: PairTable, server: HubServer
+@pytest.mark.parametrize(
+    ("repo", "asks", "is_request"),
+    [("ana/results", False, False), ("ana/results", True, True), ("other/results", False, True)],
+)
+def test_what_was_shown_is_sent_and_to_other_people_as_a_pull_request(
+    repo: str,
+    asks: bool,
+    is_request: bool,
+    seen: Sending,
+    run: Run,
+    bench: PairTable,
+    server: HubServer,
 ) -> None:
+    assert account_of(TOKEN) == ("ana", {"ana", "lab", "crew"})  # may write to those
     assert (seen.run_id, seen.repo, seen.name) == (run.id, "ana/results", "ana/my-model")
     accuracies, columns = seen.files
     lines = columns.head.split("\n")
     assert len(lines) == HEAD_LINES and max(map(len, lines)) <= HEAD_COLUMNS + 1
-    publish(seen, run, bench, Hub(), token=f" {TOKEN}\n")
+    to = replace(seen, repo=repo)
+    sent = publish(to, run, bench, Hub(), token=f" {TOKEN}\n", as_pull_request=asks)
     [commit] = server.commits
-    assert (commit.repo, commit.account) == ("datasets/ana/results", "ana")
-    assert not commit.is_pull_request and commit.message == "Results of ana/my-model"
+    assert (commit.repo, commit.account) == (f"datasets/{repo}", "ana")
+    assert commit.message == "Results of ana/my-model"
+    assert sent.is_pull_request == commit.is_pull_request == is_request
+    assert sent.url.startswith(f"{server.url}/datasets/{repo}/")
     assert {path: len(content) for path, content in commit.files.items()} == {
         file.path: file.n_bytes for file in seen.files
     }
     assert json.loads(commit.files[accuracies.path])["model"] == "ana/my-model"
-
-
-@pytest.mark.parametrize(("repo", "asks"), [("ana/results", True), ("other/results", False)])
-def test_the_dataset_of_other_people_gets_a_pull_request(
-    repo: str, asks: bool, seen: Sending, run: Run, bench: PairTable, server: HubServer
-) -> None:
-    """And one's own where that is asked for."""
-    assert account_of(TOKEN) == ("ana", {"ana", "lab", "crew"})  # may write to those
-    seen = replace(seen, repo=repo)
-    sent = publish(seen, run, bench, Hub(), token=TOKEN, as_pull_request=asks)
-    assert sent.is_pull_request and [each.is_pull_request for each in server.commits] == [True]
-    assert sent.url == f"{server.url}/datasets/{repo}/discussions/7"
 
 
 def test_only_the_visitors_token_is_sent_and_it_is_written_nowhere(

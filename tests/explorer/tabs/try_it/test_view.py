@@ -87,16 +87,6 @@ def test_both_rewards_the_margin_and_each_edit_are_shown(tab: TryView, stores: S
     assert trial_of(tab).is_whole and "Scored by demo" in status(found)
 
 
-def test_typing_moves_the_rewards_and_says_by_how_much(pressed: TryView) -> None:
-    first = values(shown(pressed))
-    moved = ask(pressed, "typed", TEXTS[0], "Take nothing.", TEXTS[2])
-    assert values(moved)[1] != first[1] and values(moved)[2] == first[2]
-    change = trial_of(pressed).moved("chosen")
-    assert change and f"{signed(change)} vs. start" in moved["pair"]
-    back = ask(pressed, "typed")
-    assert values(back) == first and "vs. start" not in back["pair"]
-
-
 def test_nobody_sees_what_another_tries(pressed: TryView) -> None:
     untouched = TryView(pressed.scenes, pressed.runs, pressed.hub, pressed.settings)
     for other in (OTHER, Visitor()):

@@ -1,18 +1,27 @@
-"""A board's HTML: inert whatever models are called, and honest in all cells."""
+"""A board: its HTML, its addresses and its files, whatever models are called."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from explorer.results.board import Board, build_board
+from explorer.results.published import Results
 from explorer.stats.rules import RULES
 from explorer.stats.uncertainty import measure
 from explorer.tabs.models.board_html import bar_html, board_html, drawer_html
-from explorer.tabs.models.ranked import MOST_BOARD_ROWS
+from explorer.tabs.models.exports import export_board
+from explorer.tabs.models.ranked import MOST_BOARD_ROWS, visible_rows
 from explorer.tabs.models.state import ModelsState, rule_of
 from scoring.benchmark import SUBSETS
-from tests.support.board_data import EVERY, FOUR, NOTHING, coin_flips, matrix_of, results_of
-from tests.support.boards import ranked
+from scoring.results.accuracies import Aggregate
+from tests.support.board_data import EVERY, FOUR, NOTHING, SOURCE, coin_flips, matrix_of, results_of
+from tests.support.boards import comparing, ranked
+from tests.support.golden_files import check_golden
 from tests.support.hostile import NAME, NAMES
 from tests.support.html_reading import HtmlReading
 
@@ -98,3 +107,80 @@ def test_ranks_go_by_the_column_that_is_sorted_by_and_ties_share_one() -> None:
     }.items():
         found = seen(board, ModelsState(table="subsets", sort=sort)).of_class["rank"]
         assert [each.strip() for each in found] == ranks
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("link", "state", "dropped"),
+    [
+        ("b=n", VIEW, ["b=n"]),
+        ("a=m&b=m", comparing("m", panel="board"), ["b=m"]),
+        ("a=1&b=2&with=3&with=4&with=5", comparing("1", "2", ("3", "4"), "board"), ["with=5"]),
+        ("board=v2&board=v1&digits=2&digits=3", ModelsState(digits=3), []),
+        ("pin=a&pin=a&view=x&__theme=dark&logs=1", ModelsState(pins=("a",)), []),
+    ],
+)
+def test_models_stand_once_and_of_what_is_repeated_the_last_counts(
+    link: str, state: ModelsState, dropped: list[str]
+) -> None:
+    assert ModelsState.parse(f"?tab=models&{link}") == (state, tuple(dropped))
+
+
+def test_presses_lead_to_the_states_that_they_say() -> None:
+    def leads(link: str) -> ModelsState:
+        state, dropped = ModelsState.parse(link)
+        assert not dropped
+        return state
+
+    state = ModelsState(search="a", digits=2, pins=("p",), hidden=("size",), sort="Chat")
+    assert leads(VIEW.sorted_by("Chat")).sort == "-Chat"
+    assert leads(ModelsState(sort="-Chat").sorted_by("Chat")).sort == "Chat"
+    assert leads(VIEW.ticking("m")).ticked == "m"
+    assert leads(ModelsState(ticked="m", open="o", section="Chat").ticking("n")) == comparing(
+        "m", "n"
+    )
+    assert leads(state.reset()) == ModelsState(digits=2, pins=("p",))
+    full = comparing("m", "n", ("o",), section="Chat", members=("x",), way="worst")
+    assert leads(full.comparing(a="1", b="2")) == comparing("1", "2")
+
+
+# Files
+
+
+CELLS = ["=1/gemma", "a|b", "<script>", "x_y & 50%", "a\n| b", "日本/語", "\\end{tabular}", 'a,"b"']
+
+
+def board_of(*names: str) -> Board:
+    """These models, the first the best, and one that lacks subsets."""
+    aggregates = [
+        Aggregate(name, "DPO", dict.fromkeys(SUBSETS, 1 / (3 + place)))
+        for place, name in enumerate(names)
+    ]
+    part = Aggregate("part", None, {"hep-go": 1 / 7})
+    return build_board(Results(SOURCE, (*aggregates, part)), "v1")
+
+
+HOSTILE = board_of(*CELLS)
+OUTCOMES = build_board(NOTHING, "v1", outcomes=matrix_of({"a": [1, 0, 0, 0.5]}, FOUR))
+MANY = build_board(results_of({f"m{at}": 0.5 for at in range(60)}), "v1")
+EXPORTS: Mapping[str, tuple[Board, dict[str, Any]]] = {
+    "sections.csv": (HOSTILE, {}),
+    "three decimals.md": (HOSTILE, {"digits": 3}),
+    "failures.md": (OUTCOMES, {}),
+    "two decimals without types.tex": (HOSTILE, {"digits": 2, "hidden": ("type",)}),
+    "best in bold.tex": (build_board(results_of({"good": 0.9, "even": 0.9, "bad": 0.3}), "v1"), {}),
+    "many rows over pages.tex": (MANY, {}),
+}
+"""File -> a board, and how it is shown."""
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_a_board_is_written_as_it_is_shown(name: str, tmp_path: Path) -> None:
+    board, seen = EXPORTS[name]
+    form: Any = name.rpartition(".")[2]
+    path, state = tmp_path / f"board.{form}", ModelsState(**seen)
+    export_board(board, state, visible_rows(board, state), form, path)
+    text = path.read_bytes().decode()
+    check_golden(Path(__file__).parent / "exports" / name.replace(" ", "-"), text)
