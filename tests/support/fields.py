@@ -39,11 +39,10 @@ def rivals() -> Field:
     return Field(table, matrix, {}, (models[0],))
 
 
-def small_field(*rows: dict[str, object], model: str = MODEL, has_texts: bool = True) -> Field:
+def small_field(*, has_texts: bool = True) -> Field:
     """Eight pairs; `MODEL`, "b" with a judge's half in row 4, and "half" with the first four."""
     table = small_table(
-        *rows
-        or (
+        *(
             row(
                 id=str(at), subset=["hep-go", "donotanswer"][at // 4], prompt=f"p{at}{CELL}",
                 chosen=f"c{at}{CELL}", rejected=CELL, chosen_model="=1+1",
@@ -59,7 +58,7 @@ def small_field(*rows: dict[str, object], model: str = MODEL, has_texts: bool = 
     held, equal = np.ones(shape, np.bool_), np.zeros(shape, np.bool_)
     held[2, 4:], equal[0, 7] = False, True
     matrix = OutcomeMatrix(
-        (model, "b", "half"), ("DPO", None, None), ("1", "2", "3"), order_of(table),
+        (MODEL, "b", "half"), ("DPO", None, None), ("1", "2", "3"), order_of(table),
         np.array([first, *others], np.float32), held, equal, chosen, rejected,
     )  # fmt: skip
     field = Field(table, matrix, {}, ("key",))

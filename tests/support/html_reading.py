@@ -1,8 +1,6 @@
 """Reads the HTML that a view made, as a browser would."""
 
-import re
 from collections import defaultdict
-from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -16,14 +14,6 @@ def is_told_as_our_own(html: str) -> bool:
     urls = {origin.url for origin in data_card().origins}
     said = html.split('class="body', maxsplit=1)[0]
     return "this project, Apache-2.0" in said and not any(each in said for each in others | urls)
-
-
-def body_rows(html: str) -> list[list[str]]:
-    """The text of each cell of each row in the body of a table."""
-    body = html.partition("<tbody>")[2].partition("</tbody>")[0]
-    rows = re.findall("<tr.*?</tr>", body, re.DOTALL)
-    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
-    return [[unescape(re.sub("<[^>]*>", "", cell)).strip() for cell in row] for row in cells]
 
 
 VOID = {"input", "br"}

@@ -79,6 +79,8 @@ MODELS = {
     "two models in a section": "panel=compare&a={a}&b={b}&section=Safety",
     "models in one tie group": "panel=compare&a={plain}&b={hostile}&section=Chat",
     "four models of different pairs": "panel=compare&a={a}&b={b}&with={plain}&with={half}",
+    "too many models, and one twice": "panel=compare&a={a}&b={a}&with={b}&with={plain}&with={half}"
+    "&with={hostile}&with={mine}&digits=2&digits=3&pin={b}&pin={b}",
     "own run against a model": "panel=compare&a={mine}&b={b}&section=Reasoning",
     "run of other pairs": "panel=compare&a={apart}",
     "models that share no pairs": "panel=compare&a={a}&b={elsewhere}&with=gone&section=Chat",

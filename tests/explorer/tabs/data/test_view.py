@@ -68,17 +68,6 @@ def test_while_the_network_is_asked_it_is_said_and_what_arrived_is_offered(
     assert "data-refresh" not in best and "show-arrived" not in best, "they are on screen"
 
 
-def test_what_was_chosen_is_opened_and_leads_to_its_pairs(head: DataView, demo: PairTable) -> None:
-    for value in ("demo", "default"):
-        head.open("?source=gone", ME, {"value": value})
-        assert done(head) == "", "it is on screen"
-    path = "?source=elsewhere"
-    own = replace(head, pairs=library_of(small_table(row()), demo))
-    own.open(path, ME, {"value": "demo"})
-    assert f"source={demo.id.replace(' ', '+')}" in done(own, path)
-    assert "data-follow" in done(own, path)
-
-
 def test_opening_is_stopped_and_the_next_begins_at_once(head: DataView, demo: PairTable) -> None:
     over = threading.Event()
 

@@ -1,4 +1,4 @@
-"""A board: its HTML, its addresses and its files, whatever models are called."""
+"""A board and models side by side: as HTML and as files, whatever models are called."""
 
 import re
 from collections.abc import Mapping
@@ -9,21 +9,30 @@ from typing import Any
 
 import pytest
 
+from explorer.reader.scene import ScenePairs
+from explorer.reader.scene import scene as pairs_scene
+from explorer.reader.state import PairsState
 from explorer.results.board import Board, build_board
+from explorer.results.field import Field
 from explorer.results.published import Results
+from explorer.stats.duels import CELLS
 from explorer.stats.rules import RULES
 from explorer.stats.uncertainty import measure
 from explorer.tabs.models.board_html import bar_html, board_html, drawer_html
+from explorer.tabs.models.compare_html import compared_html
+from explorer.tabs.models.compared import cell_href, compared, first_duel
 from explorer.tabs.models.exports import export_board
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS, visible_rows
 from explorer.tabs.models.state import ModelsState, rule_of
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate
 from tests.support.board_data import EVERY, FOUR, NOTHING, SOURCE, coin_flips, matrix_of, results_of
-from tests.support.boards import comparing, ranked
+from tests.support.boards import ranked
+from tests.support.fields import rivals
 from tests.support.golden_files import check_golden
 from tests.support.hostile import NAME, NAMES
 from tests.support.html_reading import HtmlReading
+from tests.support.tables import row, small_table
 
 VIEW = ModelsState()
 
@@ -94,62 +103,19 @@ def test_beside_a_drawer_columns_give_way_and_names_stay_text() -> None:
     assert table.attributes["tr", "aria-current"] == ["true"]
 
 
-def test_ranks_go_by_the_column_that_is_sorted_by_and_ties_share_one() -> None:
-    sections = {"a": (0.9, 0.1), "b": (0.8, 0.5), "c": (0.8, 0.9)}
-    shares = {
-        name: {**dict.fromkeys(SUBSETS, low), "hep-go": at} for name, (low, at) in sections.items()
-    }
-    board = build_board(results_of(shares), "v1")
-    for sort, ranks in {
-        "-mt-bench-easy": ["# by mt-bench-easy", "1", "2", "2"],
-        "mt-bench-easy": ["# by mt-bench-easy", "2", "2", "1"],
-        "-size": ["#", "1", "2", "3"],
-    }.items():
-        found = seen(board, ModelsState(table="subsets", sort=sort)).of_class["rank"]
-        assert [each.strip() for each in found] == ranks
-
-
-# Addresses
-
-
-@pytest.mark.parametrize(
-    ("link", "state", "dropped"),
-    [
-        ("b=n", VIEW, ["b=n"]),
-        ("a=m&b=m", comparing("m", panel="board"), ["b=m"]),
-        ("a=1&b=2&with=3&with=4&with=5", comparing("1", "2", ("3", "4"), "board"), ["with=5"]),
-        ("board=v2&board=v1&digits=2&digits=3", ModelsState(digits=3), []),
-        ("pin=a&pin=a&view=x&__theme=dark&logs=1", ModelsState(pins=("a",)), []),
-    ],
-)
-def test_models_stand_once_and_of_what_is_repeated_the_last_counts(
-    link: str, state: ModelsState, dropped: list[str]
-) -> None:
-    assert ModelsState.parse(f"?tab=models&{link}") == (state, tuple(dropped))
-
-
-def test_presses_lead_to_the_states_that_they_say() -> None:
-    def leads(link: str) -> ModelsState:
-        state, dropped = ModelsState.parse(link)
-        assert not dropped
-        return state
-
-    state = ModelsState(search="a", digits=2, pins=("p",), hidden=("size",), sort="Chat")
-    assert leads(VIEW.sorted_by("Chat")).sort == "-Chat"
-    assert leads(ModelsState(sort="-Chat").sorted_by("Chat")).sort == "Chat"
-    assert leads(VIEW.ticking("m")).ticked == "m"
-    assert leads(ModelsState(ticked="m", open="o", section="Chat").ticking("n")) == comparing(
-        "m", "n"
-    )
-    assert leads(state.reset()) == ModelsState(digits=2, pins=("p",))
-    full = comparing("m", "n", ("o",), section="Chat", members=("x",), way="worst")
-    assert leads(full.comparing(a="1", b="2")) == comparing("1", "2")
-
-
 # Files
 
 
-CELLS = ["=1/gemma", "a|b", "<script>", "x_y & 50%", "a\n| b", "日本/語", "\\end{tabular}", 'a,"b"']
+ODD_NAMES = [
+    "=1/gemma",
+    "a|b",
+    "<script>",
+    "x_y & 50%",
+    "a\n| b",
+    "日本/語",
+    "\\end{tabular}",
+    'a,"b"',
+]
 
 
 def board_of(*names: str) -> Board:
@@ -162,7 +128,7 @@ def board_of(*names: str) -> Board:
     return build_board(Results(SOURCE, (*aggregates, part)), "v1")
 
 
-HOSTILE = board_of(*CELLS)
+HOSTILE = board_of(*ODD_NAMES)
 OUTCOMES = build_board(NOTHING, "v1", outcomes=matrix_of({"a": [1, 0, 0, 0.5]}, FOUR))
 MANY = build_board(results_of({f"m{at}": 0.5 for at in range(60)}), "v1")
 EXPORTS: Mapping[str, tuple[Board, dict[str, Any]]] = {
@@ -184,3 +150,64 @@ def test_a_board_is_written_as_it_is_shown(name: str, tmp_path: Path) -> None:
     export_board(board, state, visible_rows(board, state), form, path)
     text = path.read_bytes().decode()
     check_golden(Path(__file__).parent / "exports" / name.replace(" ", "-"), text)
+
+
+# Side by side
+
+
+A, B = "org/a", "org/b"
+
+
+def panel(state: ModelsState, field: Field, **how: Any) -> HtmlReading:
+    return HtmlReading(compared_html(compared(state, field), **how))
+
+
+def ahead(only_a: int, only_b: int, both: int = 40) -> Field:
+    """Models a and b on pairs of all subsets in turn, which each wins alone so often."""
+    n = only_a + only_b + both
+    subsets = [EVERY[at % len(EVERY)] for at in range(n)]
+    outcomes = {
+        A: [1.0] * (only_a + both) + [0.0] * only_b,
+        B: [0.0] * only_a + [1.0] * (both + only_b),
+    }
+    table = small_table(*(row(subset=subset, prompt=f"p{at}") for at, subset in enumerate(subsets)))
+    return Field(table, matrix_of(outcomes, subsets), {}, (only_a, only_b))
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((40, 2), "a is ahead of b by"),
+        ((2, 40), "b is ahead of a by"),
+        ((4, 5), "No significant difference between a and b:"),
+        ((0, 0), "Identical: a and b have the same outcome on every pair."),
+    ],
+)
+def test_the_verdict_follows_the_test_and_a_tie_group_is_told_of_two_that_it_tells_apart(
+    counts: tuple[int, int], words: str
+) -> None:
+    field = ahead(*counts)
+    for tied in (True, False):
+        seen = panel(ModelsState("compare", a=A, b=B), field, tied=tied)
+        [verdict] = seen.of_class["verdict"]
+        assert " ".join(verdict.split()).startswith(words)
+        told = "On the board the two are in one tie group" in seen.words
+        assert told == (tied and 40 in counts)
+
+
+def n_listed(link: str, field: Field) -> int:
+    """How many pairs the Pairs tab lists where a link leads to it."""
+    state, dropped = PairsState.parse(link)
+    assert link.startswith("?tab=pairs&") and not dropped
+    return len(pairs_scene(state, ScenePairs(field.table, field)).listed)
+
+
+def test_each_count_leads_to_as_many_pairs() -> None:
+    now = compared(ModelsState("compare", a=A, b=B), rivals())
+    found = first_duel(now)
+    for cell in CELLS:
+        for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
+            assert n_listed(cell_href(now, cell, section), rivals()) == getattr(of, cell)
+        for each in found.subsets:
+            query = cell_href(now, cell, subset=each.name)
+            assert n_listed(query, rivals()) == getattr(each, cell)

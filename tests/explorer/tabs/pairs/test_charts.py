@@ -1,4 +1,4 @@
-"""What charts of lengths and of rewards count, and where what is pressed in them leads."""
+"""What the chart of margins counts; those of lengths are in golden texts of addresses."""
 
 import json
 from typing import Any
@@ -8,28 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.core.figures import Figure
-from explorer.data.lengths import histogram
-from explorer.data.table import PairTable
 from explorer.stats.margins import margin_histogram
-from explorer.tabs.pairs.lengths import length_figure
 from explorer.tabs.pairs.rewards import margins_figure
 
 
 def traces(figure: Figure) -> dict[str, dict[str, Any]]:
     """By side, as a browser gets them."""
     return {each.get("meta", ""): each for each in json.loads(figure.to_json())["data"]}
-
-
-def test_differences_are_parted_at_zero(demo: PairTable) -> None:
-    found = histogram(demo, np.arange(len(demo)), "difference", "chars")
-    drawn = traces(length_figure(found, "difference", "chars"))
-    assert all(x < 0 for x in drawn["rejected"]["x"])
-    assert all(x > 0 for x in drawn["chosen"]["x"])
-    counts = [*drawn["rejected"]["y"], *drawn["chosen"]["y"]]
-    counts[len(drawn["rejected"]["y"])] += drawn["same"]["y"][0]
-    assert counts == found.counts["difference"] and drawn["same"]["y"] == [found.equal]
-    assert drawn["same"]["customdata"] == ["range=difference.chars.0.0"]
-    assert drawn["chosen"]["customdata"][0].startswith("range=difference.chars.1.")
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))

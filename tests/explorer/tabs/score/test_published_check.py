@@ -11,12 +11,7 @@ from explorer.data.table import PairTable
 from explorer.results.field import Field
 from explorer.results.own import Match, find_published, own_names
 from explorer.stats.matrix import order_of, outcome_matrix
-from explorer.tabs.score.published_check import (
-    RunCheck,
-    check_pairs,
-    check_run,
-    published_html,
-)
+from explorer.tabs.score.published_check import RunCheck, check_pairs, check_run, published_html
 from scoring.benchmark import COUNTS, SECTIONS
 from scoring.record import Run, new_folder
 from scoring.results.reproduction import (

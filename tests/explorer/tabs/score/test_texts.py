@@ -9,20 +9,13 @@ from typing import Any
 import pytest
 from markupsafe import escape
 
-from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.results.own import own_name
 from explorer.runs.estimates import Estimate, Forecast, Work, estimate
-from explorer.runs.live import LiveRun
-from explorer.runs.model_list import entry_of, offered_models
+from explorer.runs.model_list import entry_of
 from explorer.runs.progress import Progress
 from explorer.tabs.score.before import model_card_html
-from explorer.tabs.score.report import (
-    Reported,
-    numbers_html,
-    status_html,
-    sure_words,
-)
+from explorer.tabs.score.report import Reported, numbers_html, sure_words
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.engine.packing import random_order
 from scoring.hub.access import Hub
@@ -87,17 +80,6 @@ def test_a_card_says_what_is_known_of_a_model(name: str) -> None:
     check_golden(
         Path(__file__).parent / "cards" / f"{name.replace(' ', '-')}.txt", "\n".join([*lines, ""])
     )
-
-
-def test_without_a_network_the_menu_marks_models_that_are_not_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    (tmp_path / "models--Skywork--Skywork-Reward-V2-Qwen3-4B" / "snapshots").mkdir(parents=True)
-    offered = offered_models(Settings(home=tmp_path), Hub(offline=True))
-    away = {name for words, name in offered if words.endswith("not on this machine")}
-    assert len(away) > 50
-    assert not {"Skywork/Skywork-Reward-V2-Qwen3-4B", "demo", "longer"} & away
 
 
 # The report: bars, margins, the clearest failures, and how much that is
@@ -176,18 +158,6 @@ def test_a_failure_shows_its_prompt_and_marks_one_that_is_hidden(demo: PairTable
     for at, key in enumerate(keys.values()):
         before = html.split(str(escape(str(prompts[key])[:20])))[0].rpartition("<li>")[2]
         assert ("may-harm" in before) is (at == 1)
-
-
-def test_a_run_that_is_to_stop_says_so_until_it_has() -> None:
-    live = LiveRun("", "m")
-    live.progress = Progress("running", 4, RUN, tuple(pairs(2)), 1.0)
-    live.stop.set()
-    seen = Reported(live.progress, live, "", can_go_on=True)
-    assert "topping" in status_html(seen) and "Resume" not in status_html(seen)
-    live.ended.set()
-    stopped = replace(seen, progress=replace(live.progress, stage="stopped"))
-    assert "Resume</button>" in status_html(stopped)
-    assert f'data-value="{RUN.id}"' in status_html(stopped)
 
 
 @pytest.mark.parametrize(
