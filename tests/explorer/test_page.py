@@ -17,7 +17,7 @@ from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from scoring.record import Run, locked, new_folder
 from scoring.results import order as pair_order
-from scoring.spec import Plan, ScoredPack, ScoredPair
+from scoring.spec import ScoredPack, ScoredPair
 from tests.conftest import PATIENCE
 from tests.support.beginning import baseline_run
 from tests.support.board_data import coin_flips, write_results
@@ -70,7 +70,7 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
     results = str(write_results(tmp_path / "results", outcomes))
     stores = open_stores(Settings(tmp_path, pairs="demo", results=results, offline=True))
     assert stores.results.wait_read(PATIENCE)
-    table, me = stores.pairs.get(None), Visitor("browser:me", session="me")
+    table, me = stores.pairs.get(None), Visitor()
     for _ in range(N_RUNS):
         baseline_run(stores.runs.store.folder, table, PACK)
     ordered, align = list[int](), pair_order.align
@@ -87,13 +87,13 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
     sys.addaudithook(hear)  # nothing takes it away again
     monkeypatch.setattr("explorer.stats.matrix.align", counting)
     facts = replace(MADE_UP, pairs=table.id, n_pairs=len(table))
-    plan = Plan(tuple(tuple(range(at, at + PACK)) for at in range(0, len(table), PACK)))
+    plan = tuple(tuple(range(at, at + PACK)) for at in range(0, len(table), PACK))
     running = Run.create(new_folder(stores.runs.store.folder), facts, plan, table.keys)
     with locked(running.folder):
-        for pack in range(6):
+        for pack, places in enumerate(plan[:6]):
             rows = [
                 ScoredPair(table.keys[at], table.subset_of(at), table.hashes[at], 2.0, 1.0, 1, 1)
-                for at in plan.packs[pack]
+                for at in places
             ]
             list(running.record([ScoredPack(pack, tuple(rows), 1)]))
             ordered.clear()

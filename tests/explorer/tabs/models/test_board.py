@@ -106,7 +106,7 @@ def test_beside_a_drawer_columns_give_way_and_names_stay_text() -> None:
 # Files
 
 
-ODD_NAMES = [
+ODD = [
     "=1/gemma",
     "a|b",
     "<script>",
@@ -128,7 +128,7 @@ def board_of(*names: str) -> Board:
     return build_board(Results(SOURCE, (*aggregates, part)), "v1")
 
 
-HOSTILE = board_of(*ODD_NAMES)
+HOSTILE = board_of(*ODD)
 OUTCOMES = build_board(NOTHING, "v1", outcomes=matrix_of({"a": [1, 0, 0, 0.5]}, FOUR))
 MANY = build_board(results_of({f"m{at}": 0.5 for at in range(60)}), "v1")
 EXPORTS: Mapping[str, tuple[Board, dict[str, Any]]] = {
