@@ -1,5 +1,6 @@
 """An empty Hub cache for every test, tables to look at, callbacks, the whole page on a server."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -152,3 +153,11 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
             return Visitor(page)
 
         yield start
+
+
+@pytest.fixture
+def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Whatever is asked, nothing may fail in a way that nobody thought of."""
+    yield
+    failed = [each for each in caplog.records if each.levelno >= logging.ERROR]
+    assert [(each.getMessage(), each.exc_text) for each in failed] == []

@@ -1,7 +1,5 @@
 """Small published results, which are written once, and the Models tab on them."""
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,10 +19,3 @@ def published(demo: PairTable, tmp_path_factory: pytest.TempPathFactory) -> Path
 def models(published: Path, tmp_path_factory: pytest.TempPathFactory) -> ModelsView:
     """The tab on them, without runs."""
     return open_models(tmp_path_factory.mktemp("home"), published)
-
-
-@pytest.fixture
-def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Whatever is asked, nothing may fail in a way that nobody thought of."""
-    yield
-    assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []

@@ -27,7 +27,7 @@ from explorer.tabs.models.state import ModelsState, rule_of
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate
 from tests.support.board_data import EVERY, FOUR, NOTHING, SOURCE, coin_flips, matrix_of, results_of
-from tests.support.boards import ranked
+from tests.support.boards import comparing, ranked
 from tests.support.fields import rivals
 from tests.support.golden_files import check_golden
 from tests.support.hostile import NAME, NAMES
@@ -188,7 +188,7 @@ def test_the_verdict_follows_the_test_and_a_tie_group_is_told_of_two_that_it_tel
 ) -> None:
     field = ahead(*counts)
     for tied in (True, False):
-        seen = panel(ModelsState("compare", a=A, b=B), field, tied=tied)
+        seen = panel(comparing(A, B), field, tied=tied)
         [verdict] = seen.of_class["verdict"]
         assert " ".join(verdict.split()).startswith(words)
         told = "On the board the two are in one tie group" in seen.words
@@ -203,7 +203,7 @@ def n_listed(link: str, field: Field) -> int:
 
 
 def test_each_count_leads_to_as_many_pairs() -> None:
-    now = compared(ModelsState("compare", a=A, b=B), rivals())
+    now = compared(comparing(A, B), rivals())
     found = first_duel(now)
     for cell in CELLS:
         for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
