@@ -14,18 +14,13 @@ N = 1200
 KINDS: tuple[ConditionKind, ...] = ("subset", "longer", "marker")
 
 
-def made_up_conditions(seed: int) -> list[Condition]:
-    """Four conditions of each of three kinds, of a quarter of the pairs each."""
-    generator = np.random.default_rng(seed)
-    codes = generator.integers(0, 4, (len(KINDS), N))
-    return [
-        Condition(kind, f"{kind}:{code}", f"{kind} {code}", of_kind == code)
-        for kind, of_kind in zip(KINDS, codes, strict=True)
-        for code in range(4)
-    ]
-
-
-CONDITIONS = made_up_conditions(0)
+CODES = np.random.default_rng(0).integers(0, 4, (len(KINDS), N))
+CONDITIONS = [
+    Condition(kind, f"{kind}:{code}", f"{kind} {code}", of_kind == code)
+    for kind, of_kind in zip(KINDS, CODES, strict=True)
+    for code in range(4)
+]
+"""Four of each of three kinds, of a quarter of the pairs each."""
 SUBSET_1, LONGER_2 = CONDITIONS[1].mask, CONDITIONS[6].mask
 PROMPTS = np.random.default_rng(1).integers(0, N // 4, N)
 
