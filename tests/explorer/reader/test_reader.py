@@ -1,4 +1,4 @@
-"""The reader's HTML: inert, whole, and honest about what is missing; Markdown, and nothing hostile."""
+"""The reader's HTML: inert, whole, honest about what is missing; and the Markdown in it."""
 
 import json
 import re
