@@ -101,10 +101,11 @@ def test_each_pair_shows_what_was_written_of_it_and_is_found_by_it(
         assert keys == {key for key, text in texts.items() if words in text} != set()
         assert f"judge: {words.lower()}" in bar
     file = views_of(stores).pairs.outcomes_file("jsonl", query_of(model), ME, "")
-    for line in map(json.loads, b"".join(file.parts).splitlines()):
-        [judge] = line["judge"]
+    lines = {line["key"]: line for line in map(json.loads, b"".join(file.parts).splitlines())}
+    for key, text in texts.items():
+        [judge] = lines[key]["judge"]
         assert len(judge["shown"]) == 2
-        assert judge["verdict"].removeprefix("Prefers ") in texts[line["key"]]
+        assert judge["verdict"].removeprefix("Prefers ") in text
     keys, bar = listed(stores, model, judge="CANNOT say")
     assert keys == {key for key, text in texts.items() if "I Cannot say." in text}
     assert "“CANNOT say” in the judge’s words" in bar
