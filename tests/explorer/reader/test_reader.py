@@ -57,7 +57,7 @@ def test_text_stays_text_whatever_it_is(diff: Diff, words: str, other: str, quer
 
 def test_responses_are_shown_in_their_columns_the_first_of_very_many() -> None:
     more = [{"text": "the dog", "model": "m"}] * 50_000
-    html = pair_html(pair(more_chosen=more, more_rejected=[{"text": ""}]), "k", MARKED)
+    html = pair_html(pair(more_chosen=more, more_rejected=[{"text": "", "model": ""}]), "k", MARKED)
     labels = HtmlReading(html).attributes["div", "aria-label"]
     assert labels[:5] == ["Prompt", "Chosen", "Rejected", "Chosen 2", "Rejected 2"]
     assert labels[-1] == f"Chosen {MOST_FURTHER + 1}"
