@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 def with_needed(packages: list[str]) -> set[str]:
     """These distributions, and those that they declare to need without extras."""
-    found = {*map(canonicalize_name, packages)}
+    found: set[str] = {*map(canonicalize_name, packages)}
     for needed in (Requirement(line) for name in packages for line in requires(name) or ()):
         if needed.marker is None or needed.marker.evaluate({"extra": ""}):
             found.add(canonicalize_name(needed.name))

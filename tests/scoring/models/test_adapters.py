@@ -138,8 +138,9 @@ def test_an_adapter_that_cannot_be_merged_is_told_in_a_sentence(
 
 def test_half_an_adapter_or_one_of_another_base_is_told(adapter: Path) -> None:
     assert "does not fit its base" in refusal(rewards_of, adapter, reference=str(DEMO_MODEL))
-    foreign = "base_model.model.model.layers.7.mlp.up_proj.lora_A.weight"
-    edit_weights(adapter, **{foreign: torch.ones(4, 32)})
+    up_proj = "base_model.model.model.layers.7.mlp.up_proj.lora_A.weight"
+    foreign: dict[str, Any] = {up_proj: torch.ones(4, 32)}
+    edit_weights(adapter, **foreign)
     assert "does not fit its base: it has weights of '" in refusal(rewards_of, adapter)
     edit_weights(adapter, keep="layers.0")
     assert "does not fit its base: it lacks weights of '" in refusal(rewards_of, adapter)

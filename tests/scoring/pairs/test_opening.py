@@ -37,7 +37,7 @@ from tests.support.pair_files import (
 )
 from tests.support.refusals import refusal
 
-SIDES = {"chosen": "Red.", "rejected": "No."}
+SIDES: dict[str, Any] = {"chosen": "Red.", "rejected": "No."}
 PLAIN = Pair("mine:1", "mine", ASK["content"], **SIDES)
 BRIEF = (Message(**SYSTEM), Message(**ASK))
 TALK = [SYSTEM, {"role": "user", "content": ' Ça "va"?\n'}, {"role": "assistant", "content": "🤔"}]
@@ -360,7 +360,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def read(cache: Path, n: int, prompt: str = "prompt") -> tuple[Pairs, list[Step]]:
     """What is read of so many pairs and a row that is none, and what was told meanwhile."""
-    row = {"prompt": prompt, "chosen": "c" * 1000, "rejected": "r" * 1000}
+    row: dict[str, object] = {"prompt": prompt, "chosen": "c" * 1000, "rejected": "r" * 1000}
     rows = [*({**row, "id": number} for number in range(n)), {**row, "chosen": None}]
     steps: list[Step] = []
     path = write_rows(cache.parent.parent / "mine.jsonl", rows)

@@ -154,7 +154,7 @@ EFFECTS: list[tuple[Change, bool, Reward, dict[str, Effect]]] = [
 def test_each_side_is_changed_alone_and_a_swap_shows_what_the_place_is_worth(
     change: Change, pairwise: bool, reward: Reward, effects: dict[str, Effect]
 ) -> None:
-    found: dict[str, Effect] = {}
+    found: dict[Side, Effect] = {}
     for variant in variants([SHORT], [change], pairwise=pairwise):
         found |= effects_of(variant, scored(SHORT, reward), scored(variant.pair, reward))
     assert found == effects
@@ -260,7 +260,7 @@ def test_more_pairs_than_allowed_are_refused_before_anything_is_scored(pairs: li
     assert probed(pairs[:10], EDITS, most=n_made).is_whole
     for most in (9, n_made - 1):
         with pytest.raises(KnownError, match=f"may score {most} pairs here"):
-            probing(pairs[:10], EDITS, in_packs, pytest.fail, most=most)
+            probing(pairs[:10], EDITS, in_packs, lambda _: pytest.fail("scored"), most=most)
 
 
 def made_up(margin: Sequence[float], changes: Mapping[EditedSide, Sequence[float]]) -> Probe:
