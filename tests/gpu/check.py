@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -159,9 +159,7 @@ class Check:
         self.report.tell("machine", is_able, f"{what}; {words}")
 
     def call(self, heads: int, of_keys: int, dim: int, window: int | None) -> None:
-        """The variable-length call over packs with shared prefixes, against one segment after the
-        other in float64 on the CPU.
-        """
+        """The variable-length call over packs with shared prefixes against float64."""
         name = f"attention call, {heads}/{of_keys} heads of {dim}, window {window or 'none'}"
         with self.report.point(name):
             rng = random.Random(1)
@@ -172,22 +170,37 @@ class Check:
                 more = tuple(rng.randrange(9) for _ in range(rng.randint(1, 90)))
                 # One pair is equal, and one ends in a segment of one query.
                 rejected = {0: chosen, 1: (*chosen[:-1], 9)}.get(place, (*kept, *more))
-                sides = [TokenSequence(chosen), TokenSequence(rejected)]
-                pairs += joined_pairs(self.demo[:1], sides)
+                pairs += joined_pairs(
+                    self.demo[:1], [TokenSequence(chosen), TokenSequence(rejected)]
+                )
             pack = attention.write_pack(pairs, self.device, variable_length=True)
             plain = attention.write_pack(pairs, torch.device("cpu"), variable_length=False)
             n, dice = len(pack.ids), torch.Generator(device=self.device).manual_seed(0)
-            given = [
+            query, key, value = (
                 torch.randn(1, each, n, dim, device=self.device, generator=dice).to(HALF)
                 for each in (heads, of_keys, of_keys)
-            ]
-            exact = [each.double().cpu() for each in given]
-            attend, how = cast(Any, attention.attend), (None, None, window)
-            plain.arguments["last_layer"] = -1  # of all tokens, not those alone that are read
+            )
             with torch.inference_mode():
-                got, _ = attend(torch.nn.Module(), *given, *how, **pack.arguments)
-                want, _ = attend(torch.nn.Module(), *exact, *how, **plain.arguments)
-            off = float((got.double().cpu() - want).abs().max())
+                got, _ = attention.attend(
+                    torch.nn.Module(), query, key, value, None, None, window, **pack.arguments
+                )
+            off = 0.0
+            for segment in plain.arguments["segments"].segments:
+                shared_keys = range(segment.shared, segment.shared_end)
+                places = [*shared_keys, *range(segment.begin, segment.end)]
+                queries = query[0, :, segment.begin : segment.end].double()
+                keys, values = (
+                    each[0][:, places].double().repeat_interleave(heads // of_keys, 0)
+                    for each in (key, value)
+                )
+                ends = torch.arange(queries.shape[1], device=self.device)[:, None]
+                ends = ends + len(places) - queries.shape[1]
+                at = torch.arange(len(places), device=self.device)[None]
+                seen = (at <= ends) & (at > ends - (window or len(places)))
+                products = (queries @ keys.transpose(1, 2)) * dim**-0.5
+                want = products.masked_fill(~seen, -torch.inf).softmax(-1) @ values
+                ours = got[0, segment.begin : segment.end].transpose(0, 1).double()
+                off = max(off, float((ours - want).abs().max()))
             words = f"off float64 by {off:.1e} (at most {CALL_BOUND:.0e})"
             self.report.tell(name, off <= CALL_BOUND, words, off=off, bound=CALL_BOUND)
 
