@@ -99,6 +99,15 @@ def test_its_width_is_that_of_the_formula() -> None:
     assert (high - low) / (2 * 1.96 * error) == pytest.approx(1, abs=0.06)
 
 
+def test_who_wins_every_pair_has_an_interval_with_a_width() -> None:
+    [alone] = score_intervals([[1.0] * 358], one_stratum(358))
+    [clustered] = score_intervals([[1.0] * 2985], REAL.only(0))
+    assert alone is not None and clustered is not None
+    assert 0.01 < alone.high - alone.low < 0.02
+    assert alone.high - alone.low < clustered.high - clustered.low < 0.05
+    assert 1.0 in clustered
+
+
 def test_missing_outcomes_are_as_pairs_that_are_not_there() -> None:
     models = drawn_models(1, seed=7)
     known = np.random.default_rng(8).random(N) < 0.5
@@ -106,6 +115,16 @@ def test_missing_outcomes_are_as_pairs_that_are_not_there() -> None:
     found = ends(np.where(known, models, np.nan), GROUPS)
     assert found == pytest.approx(ends(models[:, known], fewer))
     assert (found[:, 1] - found[:, 0] > ends(models, GROUPS) @ [-1, 1]).all()
+
+
+def test_equal_models_share_intervals_and_ranks() -> None:
+    one = drawn_models(3, seed=4) * 0.3  # no number that a float holds exactly
+    both = np.concatenate([one, one])
+    found = rank_intervals(both, GROUPS, 500)
+    assert ends(both, GROUPS)[:3] == pytest.approx(ends(both, GROUPS)[3:])
+    for values in (found.rank, found.best, found.worst):
+        assert values[:3].tolist() == values[3:].tolist()
+    assert sorted(found.rank.tolist()) == [1, 1, 3, 3, 5, 5]
 
 
 def test_all_models_are_ranked_on_the_same_draws() -> None:

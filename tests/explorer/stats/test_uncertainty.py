@@ -132,6 +132,16 @@ def test_pairs_of_one_prompt_and_of_one_problem_are_a_cluster(shared_data: Path)
     assert partition(found[turned]) == expected
 
 
+def test_of_a_part_of_the_benchmark_prompts_and_problems_are_told_by_texts_and_ids() -> None:
+    order = PairOrder(
+        ("own", "hep-go", "hep-js"),
+        np.array([0, 0, 1, 1, 2], np.int32),
+        ["a", "b", "3856", "3999", "4184"],
+        prompts=np.array([0, 0, 1, 2, 3], np.int32),
+    )
+    assert partition(clusters_of(order)) == {frozenset({0, 1}), frozenset({2, 4}), frozenset({3})}
+
+
 def test_what_is_not_known_is_no_cluster(tmp_path: Path) -> None:
     for ids in (None, ["x", "-3", "9" * 30], ["1", "2", "3"]):
         order = PairOrder(("hep-go", "own"), np.array([0, 0, 1], np.int32), ids)
