@@ -15,11 +15,13 @@ from explorer.results.outcome_files import read_source
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results, ResultsSource, read_results_folder
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
-from scoring.benchmark import SUBSETS
+from scoring.benchmark import SECTIONS, SUBSETS, WEIGHTS
+from scoring.clusters import clusters_of
 from scoring.record import Run
 from scoring.results.accuracies import Aggregate
 from scoring.results.order import FILTERED, PairOrder, filtered_split
 from scoring.spec import RunFacts, ScoredPair
+from scoring.strata import Strata, benchmark_strata
 from tests.support.files import write_json
 from tests.support.run_facts import recorded_run
 
@@ -49,6 +51,17 @@ def order_of(subsets: Sequence[str]) -> PairOrder:
     names = tuple(dict.fromkeys(subsets))
     codes = np.array([names.index(each) for each in subsets], np.int32)
     return PairOrder(names, codes, [str(place) for place in range(len(subsets))])
+
+
+def v1_strata(subsets: Sequence[str]) -> Strata:
+    """RewardBench's rule: counts as weights, but math-prm as all code; sections alike."""
+    pairs = order_of(subsets)
+    weights = {
+        section: {subset: WEIGHTS[subset] for subset in of_section}
+        for section, of_section in SECTIONS.items()
+    }
+    clusters = clusters_of(replace(pairs, ids=None))
+    return benchmark_strata(pairs.names, pairs.codes, weights, dict.fromkeys(SECTIONS, 1), clusters)
 
 
 def matrix_of(

@@ -5,16 +5,6 @@ from html.parser import HTMLParser
 from typing import Any
 
 from explorer.core import html as templates
-from explorer.data.datacard import data_card
-
-
-def is_told_as_our_own(html: str) -> bool:
-    """Whether a bundled pair is told to be this project's, and no source of RewardBench's."""
-    others = {origin.licence for origin in data_card().origins} - {"Apache-2.0"}
-    urls = {origin.url for origin in data_card().origins}
-    said = html.split('class="body', maxsplit=1)[0]
-    return "this project, Apache-2.0" in said and not any(each in said for each in others | urls)
-
 
 VOID = {"input", "br"}
 """Elements that have no end."""

@@ -16,6 +16,7 @@ from explorer.runs.running import Rewarded
 from explorer.runs.visitors import Visitor
 from explorer.stats.matrix import Outcomes, laid_over, order_of, outcome_matrix, outcome_rows
 from explorer.tabs.models.compared import compared, standings
+from explorer.tabs.models.state import ModelsState
 from explorer.tabs.pairs.fail_report import scores_of
 from explorer.tabs.score.published_check import check_pairs
 from scoring.command.report import report_json
@@ -29,7 +30,6 @@ from scoring.spec import RunFacts, ScoredPair
 from scoring.sure import SequentialMonitor, SureRule
 from tests.support.beginning import finished
 from tests.support.board_data import NOTHING, own_run, with_runs
-from tests.support.boards import comparing
 from tests.support.browsing import stores_of_rows
 from tests.support.rewardbench2 import expected_scores, made_up_rows
 from tests.support.run_facts import recorded_run
@@ -134,7 +134,7 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     assert {each["Reasoning"] for each in half.rows.values()} == {0.75}
     told |= {f"board {model}": each["Reasoning"] for model, each in board.rows.items()}
     told["Failures"] = scores_of(field, own).sections["Reasoning"].score
-    *_, by_rule = standings(compared(comparing(own, MODEL), field))
+    *_, by_rule = standings(compared(ModelsState("compare", a=own, b=MODEL), field))
     told |= dict(zip("AB", by_rule.scores, strict=True))
     check = check_pairs(field, own, MODEL)
     assert (check.verdict, len(check.parts)) == ("same", 2)

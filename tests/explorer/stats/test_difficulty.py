@@ -10,7 +10,7 @@ from explorer.stats.difficulty import (
     failed_by_most,
     item_rest,
 )
-from tests.support.real_outcomes import read_real_outcomes
+from tests.support.board_data import real_results
 
 
 def drawn(seed: int, missing: float = 0.0) -> Any:
@@ -94,12 +94,12 @@ def test_subsets_that_ask_for_different_skills_hold_no_wrong_labels() -> None:
 
 def test_labels_that_were_swapped_are_listed(shared_data: Path) -> None:
     """Of 60 that are swapped among the real pairs, 57 stand in the list of 100."""
-    real = read_real_outcomes(shared_data)
-    subsets = np.unique(real.subsets, return_inverse=True)[1]
+    _, _, real = real_results(shared_data)
+    subsets = real.pairs.codes
     listed = []
     for seed in range(3):
         swapped = np.random.default_rng(seed).choice(len(subsets), 60, replace=False)
-        outcomes = real.matrix.copy()
+        outcomes = real.outcomes.copy()
         outcomes[:, swapped] = 1 - outcomes[:, swapped]
         listed.append(np.isin(swapped, discriminating_pairs(outcomes, subsets).negative).sum())
     assert min(listed) >= 53

@@ -19,7 +19,7 @@ from scoring.strata import (
     score_weights,
     strata,
 )
-from tests.support.real_outcomes import v1_strata
+from tests.support.board_data import v1_strata
 from tests.support.stepping import told_by
 
 SIZES = (60, 25, 150, 40)

@@ -13,13 +13,13 @@ from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from explorer.stats.duels import DuelPart, duel
+from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.paired import holm, mcnemar_exact, paired_p_values, paired_test
 from explorer.stats.rules import V1
 from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_of, section_scores
-from scoring.strata import one_stratum, score_models, strata
-from tests.support.board_data import order_of
-from tests.support.real_outcomes import RealOutcomes, read_real_outcomes
+from scoring.strata import Strata, one_stratum, score_models, strata
+from tests.support.board_data import order_of, real_results, v1_strata
 
 SIZES = (60, 25, 150, 40)
 N = sum(SIZES)
@@ -287,14 +287,20 @@ def test_one_problem_in_six_languages_is_no_six_proofs() -> None:
 
 
 @pytest.fixture(scope="module")
-def real(shared_data: Path) -> RealOutcomes:
-    return read_real_outcomes(shared_data)
+def real(shared_data: Path) -> OutcomeMatrix:
+    return real_results(shared_data)[2]
 
 
-def test_the_real_models_fall_into_11_groups(real: RealOutcomes) -> None:
-    found = tie_groups(real.matrix, real.groups)
+@pytest.fixture(scope="module")
+def by_rule(real: OutcomeMatrix) -> Strata:
+    """RewardBench's rule of those pairs."""
+    return v1_strata([real.pairs.names[code] for code in real.pairs.codes])
+
+
+def test_the_real_models_fall_into_11_groups(real: OutcomeMatrix, by_rule: Strata) -> None:
+    found = tie_groups(real.outcomes, by_rule)
     assert len(found) == 11
-    assert [real.names[model] for model in found[0]] == [
+    assert [real.models[model] for model in found[0]] == [
         "nicolinho/QRM-Gemma-2-27B",
         "Skywork/Skywork-Reward-Llama-3.1-8B-v0.2",
         "LxzGordon/URM-LLaMa-3.1-8B",
@@ -303,8 +309,10 @@ def test_the_real_models_fall_into_11_groups(real: RealOutcomes) -> None:
     assert sorted(model for group in found for model in group) == list(range(66))
 
 
-def test_groups_are_what_every_pairs_test_says_after_holm(real: RealOutcomes) -> None:
-    matrix, groups = real.matrix[:14], real.groups.only(2)
+def test_groups_are_what_every_pairs_test_says_after_holm(
+    real: OutcomeMatrix, by_rule: Strata
+) -> None:
+    matrix, groups = real.outcomes[:14], by_rule.only(2)
     scores = score_models(matrix, groups)
     pairs = list(combinations(range(14), 2))
     p = [paired_test(matrix[a], matrix[b], groups).p for a, b in pairs]
@@ -342,15 +350,15 @@ def test_equal_models_are_never_apart_and_each_has_one_place(seed: int, kind_of:
     [("all", 20, 200), ("Chat", 10, 400), ("Reasoning", 20, 200)],
 )
 def test_equal_models_are_split_in_at_most_5_of_100_cases(
-    real: RealOutcomes, section: str, n_models: int, n_times: int
+    real: OutcomeMatrix, by_rule: Strata, section: str, n_models: int, n_times: int
 ) -> None:
     """On the real pairs, as hard as the better half of the real models finds them, of models that
     are alike on a prompt.
     """
-    groups = real.groups if section == "all" else real.groups.only(list(SECTIONS).index(section))
-    clusters = real.groups.clusters
+    groups = by_rule if section == "all" else by_rule.only(list(SECTIONS).index(section))
+    clusters = by_rule.clusters
     assert clusters is not None
-    better = real.matrix[real.matrix.mean(axis=1) > np.median(real.matrix.mean(axis=1))]
+    better = real.outcomes[real.outcomes.mean(axis=1) > np.median(real.outcomes.mean(axis=1))]
     easy = logit(better.mean(axis=0).clip(0.02, 0.98))
     generator = np.random.default_rng(n_models)
     times = 0

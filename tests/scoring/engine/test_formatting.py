@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import processors
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
 
 from scoring.engine.formatting import (
     DEFAULT_MAX_TOKENS,
@@ -22,8 +23,16 @@ from scoring.engine.formatting import (
 from scoring.engine.scorer import check_tokens
 from scoring.errors import KnownError
 from scoring.spec import Message, Pair, RunSettings
-from tests.support.plain_words import BOS, EOS, WITH_BOS, WORDS, words_tokenizer
 
+WORDS = [
+    *("<pad>", "<unk>", "<s>", "</s>", "Human", "Assistant", ":", "user", "one", "two", "three"),
+    *("System", "assistant", "system", "four"),
+]
+BOS, EOS = WORDS.index("<s>"), WORDS.index("</s>")
+WITH_BOS = (
+    "{{ bos_token }}{% for message in messages %}{{ message['role'] }}: "
+    "{{ message['content'] }}{{ eos_token }}{% endfor %}"
+)
 PAIR = Pair("s:1", "s", "one", "two three", "three")
 TURNS = Pair(
     *("s:2", "s", "a transcript that no model sees", "three", "four"),
@@ -38,9 +47,24 @@ WITHOUT_BOS = WITH_BOS.replace("{{ bos_token }}", "")
 IDS = st.lists(st.integers(0, 2), max_size=8).map(tuple)
 
 
+def tokenizer(
+    template: str | None, adds: str = "bos", pad: str | None = "<pad>", bos: str | None = "<s>"
+) -> PreTrainedTokenizerFast:
+    """One of whole words. adds: what its post-processor puts around every text, as Llama's does."""
+    words = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, "<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.post_processor = processors.TemplateProcessing(
+        single={"nothing": "$A", "bos": "<s> $A", "both": "<s> $A </s>"}[adds],
+        special_tokens=[("<s>", BOS), ("</s>", EOS)],
+    )
+    ends = {"unk_token": "<unk>", "pad_token": pad, "bos_token": bos, "eos_token": "</s>"}
+    made = PreTrainedTokenizerFast(tokenizer_object=words, **ends)
+    made.chat_template = template
+    return made
+
+
 def formatter(template: str | None, **settings: object) -> Formatter:
-    tokenizer = words_tokenizer(template, bos_token="<s>", eos_token="</s>")
-    return Formatter(tokenizer, 100, RunSettings(**settings))  # type: ignore[arg-type]
+    return Formatter(tokenizer(template), 100, RunSettings(**settings))  # type: ignore[arg-type]
 
 
 def prepared(used: Formatter, pair: Pair = PAIR) -> Prepared:
@@ -56,7 +80,7 @@ def test_a_conversation_is_what_its_template_writes_with_one_bos_or_none() -> No
     """Though this tokenizer adds a BOS to every text; of turns no transcript is shown."""
     own, fallback = formatter(WITH_BOS), formatter(None)
     assert own.tokenizer("one").input_ids[0] == BOS
-    bare = Formatter(words_tokenizer(None), 100, RunSettings())
+    bare = Formatter(tokenizer(None, bos=None), 100, RunSettings())
     turns = "four </s> user : one </s> assistant : two </s> user : three one </s> assistant : three"
     said = "System : four Human : one Assistant : two Human : three one Assistant : three"
     for used, pair, text in (
@@ -111,7 +135,7 @@ def test_the_smallest_limit_holds() -> None:
         (UpstreamFormatter, 512, None, 512),
         (UpstreamFormatter, 2**62, None, UPSTREAM_LONGEST),
     ):
-        used = kind(words_tokenizer(WITH_BOS), model_limit, RunSettings(max_length=asked))
+        used = kind(tokenizer(WITH_BOS), model_limit, RunSettings(max_length=asked))
         assert used.max_length == expected
 
 
@@ -195,11 +219,10 @@ def test_as_upstream_the_tokenizers_own_template_goes_before_the_one_that_is_nam
     own, other = formatter(WITH_BOS).template, formatter(WITH_BOS + " ").template
     assert own.startswith("own:") and own != other
     for template, named in ((WITH_BOS, own), (None, "tulu:")):
-        tokenizer = words_tokenizer(template, bos_token="<s>", eos_token="</s>")
-        used = UpstreamFormatter(tokenizer, 100, settings).template
+        used = UpstreamFormatter(tokenizer(template), 100, settings).template
         assert used.startswith(named) and used.endswith(", as run_rm.py")
     with pytest.raises(KnownError, match=r"run_rm\.py cuts on the left"):
-        UpstreamFormatter(tokenizer, 100, replace(settings, truncation_side="right"))
+        UpstreamFormatter(tokenizer(None), 100, replace(settings, truncation_side="right"))
 
 
 # Tokens as run_rm.py makes them, against its few lines written out here.
@@ -216,17 +239,6 @@ UPSTREAM_PAIRS = [
     # About as long as may be, by each template and with all that stands around it.
     *(Pair(f"s:{n}", "s", "one", "two", "two" + " one" * n) for n in range(2032, 2048)),
 ]
-
-
-def tokenizer(template: str | None, adds: str = "bos", pad: str | None = "<pad>") -> Any:
-    """adds: what its post-processor puts around every text."""
-    made = words_tokenizer(template, bos_token="<s>", eos_token="</s>")
-    single = {"nothing": "$A", "bos": "<s> $A", "both": "<s> $A </s>"}[adds]
-    made.backend_tokenizer.post_processor = processors.TemplateProcessing(
-        single=single, special_tokens=[("<s>", BOS), ("</s>", EOS)]
-    )
-    made.pad_token = pad
-    return made
 
 
 def as_upstream(made: Any, pair: Pair, response: str) -> tuple[list[int], list[int], bool]:

@@ -32,7 +32,6 @@ from scoring.probing.token_rewards import (
 )
 from scoring.spec import ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.support.plain_words import WITH_BOS
 from tests.support.rounding import DEMO, near
 from tests.support.small_models import (
     CPU,
@@ -232,7 +231,9 @@ def test_a_response_is_what_the_template_does_not_write() -> None:
 
 def test_a_trimmed_response_is_placed_and_an_empty_one_refused(demo: AnyTokenizer) -> None:
     trimming = AutoTokenizer.from_pretrained(DEMO_MODEL)
-    trimming.chat_template = WITH_BOS.replace("message['content']", "message['content'] | trim")
+    trimming.chat_template = (
+        "{% for each in messages %}{{ each.role }}: {{ each.content | trim }}</s>{% endfor %}"
+    )
     placed, _ = sides(Pair("s:1", "s", "one", " two \n", "three"), trimming)
     assert "".join(piece for piece, in_response in placed if in_response).strip() == "two"
     for chosen, rejected, used in (("", "two", demo), ("two", "", demo), (" \n ", "two", trimming)):

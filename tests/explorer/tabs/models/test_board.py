@@ -13,6 +13,7 @@ from explorer.reader.scene import ScenePairs
 from explorer.reader.scene import scene as pairs_scene
 from explorer.reader.state import PairsState
 from explorer.results.board import Board, build_board
+from explorer.results.boards import BoardView
 from explorer.results.field import Field
 from explorer.results.published import Results
 from explorer.stats.duels import CELLS
@@ -22,12 +23,11 @@ from explorer.tabs.models.board_html import bar_html, board_html, drawer_html
 from explorer.tabs.models.compare_html import compared_html
 from explorer.tabs.models.compared import cell_href, compared, first_duel
 from explorer.tabs.models.exports import export_board
-from explorer.tabs.models.ranked import MOST_BOARD_ROWS, visible_rows
+from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, visible_rows
 from explorer.tabs.models.state import ModelsState, rule_of
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate
 from tests.support.board_data import EVERY, FOUR, NOTHING, SOURCE, coin_flips, matrix_of, results_of
-from tests.support.boards import comparing, ranked
 from tests.support.fields import rivals
 from tests.support.golden_files import check_golden
 from tests.support.hostile import NAME, NAMES
@@ -35,6 +35,11 @@ from tests.support.html_reading import HtmlReading
 from tests.support.tables import row, small_table
 
 VIEW = ModelsState()
+
+
+def ranked(board: Board, state: ModelsState) -> Ranked:
+    """A board as a state shows it."""
+    return Ranked(state, BoardView(board), visible_rows(board, state), list)
 
 
 def html_of(board: Board, state: ModelsState = VIEW) -> str:
@@ -156,6 +161,7 @@ def test_a_board_is_written_as_it_is_shown(name: str, tmp_path: Path) -> None:
 
 
 A, B = "org/a", "org/b"
+A_AND_B = ModelsState("compare", a=A, b=B)
 
 
 def panel(state: ModelsState, field: Field, **how: Any) -> HtmlReading:
@@ -188,7 +194,7 @@ def test_the_verdict_follows_the_test_and_a_tie_group_is_told_of_two_that_it_tel
 ) -> None:
     field = ahead(*counts)
     for tied in (True, False):
-        seen = panel(comparing(A, B), field, tied=tied)
+        seen = panel(A_AND_B, field, tied=tied)
         [verdict] = seen.of_class["verdict"]
         assert " ".join(verdict.split()).startswith(words)
         told = "On the board the two are in one tie group" in seen.words
@@ -203,7 +209,7 @@ def n_listed(link: str, field: Field) -> int:
 
 
 def test_each_count_leads_to_as_many_pairs() -> None:
-    now = compared(comparing(A, B), rivals())
+    now = compared(A_AND_B, rivals())
     found = first_duel(now)
     for cell in CELLS:
         for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
