@@ -47,16 +47,11 @@ def scenes_on(stores: Stores) -> Scenes:
     return Scenes(stores.pairs, stores.counter, stores.fields)
 
 
-def scenes_of(library: Library) -> Scenes:
-    """What sessions see of the pairs of a library, without results."""
-    stores = replace(open_stores(ALONE), pairs=library)
-    fields = Fields(stores.results, stores.pairs, stores.runs)
-    return scenes_on(replace(stores, fields=fields))
-
-
 def pairs_view_on(*tables: PairTable) -> PairsView:
     """The tab where these tables are at hand, and no results."""
-    return PairsView(scenes_of(library_of(*tables)), ALONE)
+    stores = replace(open_stores(ALONE), pairs=library_of(*tables))
+    fields = Fields(stores.results, stores.pairs, stores.runs)
+    return PairsView(scenes_on(replace(stores, fields=fields)), ALONE)
 
 
 class Answered(dict[str, str]):

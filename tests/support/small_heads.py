@@ -4,7 +4,6 @@ The layouts are those that `scoring.models.heads` names the sources of. Of ArmoR
 smallest the names in the real files are public, too; no checkpoint was at hand.
 """
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -182,14 +181,12 @@ def internlm(folder: Path) -> tuple[Any, Reads]:
                 renamed = renamed.replace(ours, theirs)
             made[renamed] = weights
     save_file(made, folder / "model.safetensors", {"format": "pt"})
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    theta = config.pop("rope_parameters")["rope_theta"]
-    config |= {
-        "model_type": "internlm2", "bias": False, "rope_theta": theta,
-        "rope_scaling": {"type": "dynamic", "factor": 2.0}, "reward_token_id": 50,
-        "auto_map": {"AutoModel": "modeling_internlm2.InternLM2ForRewardModel"},
-    }  # fmt: skip
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    own_code = {"AutoModel": "modeling_internlm2.InternLM2ForRewardModel"}
+    small.edit_config(
+        folder, model_type="internlm2", bias=False, auto_map=own_code, reward_token_id=50,
+        rope_parameters=..., rope_theta=base.config.rope_parameters["rope_theta"],
+        rope_scaling={"type": "dynamic", "factor": 2.0},
+    )  # fmt: skip
     return base, read
 
 

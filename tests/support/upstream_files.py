@@ -3,9 +3,10 @@
 Source: `rewardbench` in rewardbench/rewardbench.py of allenai/reward-bench v0.1.5.
 """
 
-import json
 from pathlib import Path
 from typing import Any
+
+from tests.support.files import write_json, write_jsonl
 
 LINES = [("hep-go", 3692, 2.5, 1), ("hep-go", 7, -1, 0), ("donotanswer", 3692, 0.5, 0.5)]
 """Of each pair its subset, its id and its two rewards."""
@@ -22,11 +23,9 @@ def leave(folder: Path, model: str = "org/model", **changes: Any) -> tuple[Path,
         "chat_template": None,
         "extra_results": {"hep-go": 0.5, "donotanswer": 0.0},
     }
-    (folder / model).parent.mkdir(parents=True, exist_ok=True)
-    aggregate, outputs = folder / f"{model}.json", folder / f"{model}_outputs.jsonl"
-    aggregate.write_text(json.dumps(accuracies | changes), encoding="utf-8")
-    outputs.write_text("".join(f"{json.dumps(_row(*line))}\n" for line in LINES), encoding="utf-8")
-    return aggregate, outputs
+    aggregate = write_json(folder / f"{model}.json", accuracies | changes)
+    outputs = [_row(*line) for line in LINES]
+    return aggregate, write_jsonl(folder / f"{model}_outputs.jsonl", outputs)
 
 
 def _row(subset: str, number: int, chosen: float, rejected: float) -> dict[str, Any]:

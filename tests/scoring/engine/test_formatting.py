@@ -48,7 +48,7 @@ IDS = st.lists(st.integers(0, 2), max_size=8).map(tuple)
 
 
 def tokenizer(
-    template: str | None, adds: str = "bos", pad: str | None = "<pad>", bos: str | None = "<s>"
+    template: str | None, adds: str = "bos", pad: str | None = "<pad>", *, has_ends: bool = True
 ) -> PreTrainedTokenizerFast:
     """One of whole words. adds: what its post-processor puts around every text, as Llama's does."""
     words = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, "<unk>"))
@@ -57,8 +57,9 @@ def tokenizer(
         single={"nothing": "$A", "bos": "<s> $A", "both": "<s> $A </s>"}[adds],
         special_tokens=[("<s>", BOS), ("</s>", EOS)],
     )
-    ends = {"unk_token": "<unk>", "pad_token": pad, "bos_token": bos, "eos_token": "</s>"}
-    made = PreTrainedTokenizerFast(tokenizer_object=words, **ends)
+    ends = {"bos_token": "<s>", "eos_token": "</s>"} if has_ends else {}
+    unknown = {"unk_token": "<unk>", "pad_token": pad}
+    made = PreTrainedTokenizerFast(tokenizer_object=words, **unknown, **ends)
     made.chat_template = template
     return made
 
@@ -80,7 +81,7 @@ def test_a_conversation_is_what_its_template_writes_with_one_bos_or_none() -> No
     """Though this tokenizer adds a BOS to every text; of turns no transcript is shown."""
     own, fallback = formatter(WITH_BOS), formatter(None)
     assert own.tokenizer("one").input_ids[0] == BOS
-    bare = Formatter(tokenizer(None, bos=None), 100, RunSettings())
+    bare = Formatter(tokenizer(None, has_ends=False), 100, RunSettings())
     turns = "four </s> user : one </s> assistant : two </s> user : three one </s> assistant : three"
     said = "System : four Human : one Assistant : two Human : three one Assistant : three"
     for used, pair, text in (
