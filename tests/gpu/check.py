@@ -33,7 +33,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.bench.scoring import DEMO, MAX_LENGTH, SHAPES, Bench, Measured, random_model  # noqa: E402, I001
+from tests.bench.scoring import DEMO, MAX_LENGTH, SHAPES, Bench, Measured  # noqa: E402, I001
+from tests.bench.scoring import peak_rate, random_model  # noqa: E402
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
@@ -137,7 +138,7 @@ class Check:
         """A classifier of random weights in bfloat16, the same each time."""
         ids = {name: getattr(self.tokenizer, name) for name in ("pad_token_id", "eos_token_id")}
         given = {"vocab_size": len(self.tokenizer), "num_labels": 1, "bos_token_id": None}
-        return random_model(given | ids | values, on_card=not self.dry, is_half=True)
+        return random_model(KIND, given | ids | values, on_card=not self.dry, is_half=True)
 
     def scorer(self, model: Any, name: str = "random", **settings: Any) -> Classifier:
         spec = ModelSpec(name, "", "random")
@@ -446,19 +447,6 @@ def _alone(model: Any, scorer: Classifier, pairs: Sequence[Pair]) -> torch.Tenso
             hidden = base(input_ids=tokens, use_cache=False).last_hidden_state[0, -1].float()
             rewards.append(float(head[0] @ hidden))
     return torch.tensor(rewards, dtype=torch.float64).view(-1, 2)
-
-
-def peak_rate(device: torch.device) -> float:
-    """Operations a second of a large bf16 matrix product."""
-    a, b = (torch.randn(8192, 8192, device=device, dtype=torch.bfloat16) for _ in range(2))
-    for _ in range(3):
-        a @ b
-    torch.cuda.synchronize()
-    began = time.perf_counter()
-    for _ in range(20):
-        a @ b
-    torch.cuda.synchronize()
-    return 20 * 2 * 8192**3 / (time.perf_counter() - began)
 
 
 def _has_compiler() -> bool:
