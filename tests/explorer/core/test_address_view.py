@@ -5,7 +5,6 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -14,7 +13,6 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from explorer.core import address_view
-from explorer.core.address import Address, choice, flag, several, text
 from explorer.core.address_view import (
     MOST_ANSWERS,
     Question,
@@ -30,6 +28,7 @@ from explorer.core.files import File
 from explorer.core.html import KEYS, help_html
 from explorer.core.links import LONGEST_LINK, MOST_DROPPED
 from explorer.core.theme import SCRIPTS
+from explorer.tabs.models.state import MOST_PINS, ModelsState
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE
 
@@ -56,16 +55,13 @@ VIEW = View(
 )
 
 
-def test_only_regions_that_differ_or_are_asked_for_alone_are_sent() -> None:
+def test_regions_that_differ_or_are_asked_for_alone_are_sent_and_actions_lead_elsewhere() -> None:
     first = answer(VIEW, ASKED, "me")
     assert first["regions"] == {"head": "?q=1", "who": "<b>me"}
     known = Question("?q=2", first["etags"], (), "", "")
     assert answer(VIEW, known, "me")["regions"] == {"head": "?q=2"}
     alone = answer(VIEW, Question("?q=1", {}, ("who", "gone"), "", ""), "me")
     assert alone["regions"] == {"who": "<b>me"} and {*alone["etags"]} == {"who"}
-
-
-def test_an_action_leads_to_an_address_and_one_that_there_is_not_is_refused() -> None:
     pressed = Question.parse({"action": "turn", "sent": {"value": "1", "other": 5}})
     assert answer(VIEW, pressed, "me")["query"] == "turned=me1"
     refused = answer(VIEW, Question.parse({"action": "explode"}), "me")
@@ -163,40 +159,25 @@ def test_every_key_is_explained_and_the_script_answers_to_it() -> None:
         assert re.search(rf'[{{ ]{re.escape(key)}: "|=== "{re.escape(key)}"', script), key
 
 
-# Links of a small state.
+# Links.
 
 
-@dataclass(frozen=True)
-class Walk(Address):
-    """How and where to."""
-
-    TAB = "walk"
-    pace: str = "slow"
-    dog: bool = True
-    stops: tuple[str, ...] = ()
-    note: str = ""
-    PARAMETERS = (
-        choice("by", ("slow", "fast"), "pace"),
-        flag("no-dog", "dog", on=False),
-        several("at", str, 9, "stops"),
-        text("note", str),
-    )
-
-
-FITS = "note=" + "x" * (LONGEST_LINK - 5)
-LINKS: dict[str, tuple[str, Walk, tuple[str, ...]]] = {
-    "a part each of several, each once": ("at=a&at=a&at=b", Walk(stops=("a", "b")), ()),
-    "what Gradio and Spaces write is not told": ("__theme=dark&logs=build&view=api", Walk(), ()),
+PLAIN = ModelsState()
+LONG = "x=" + "x" * LONGEST_LINK
+PINS = tuple(str(number) for number in range(MOST_PINS))
+LINKS: dict[str, tuple[str, ModelsState, tuple[str, ...]]] = {
+    "a part each of several, each once": ("pin=b&pin=b&pin=a", ModelsState(pins=("b", "a")), ()),
+    "what Gradio and Spaces write is not told": ("__theme=dark&logs=build&view=api", PLAIN, ()),
     "more of one kind than there may be": (
-        "&".join(f"at={n}" for n in range(10)), Walk(stops=tuple("012345678")), ("at=9",),
+        "&".join(f"pin={each}" for each in (*PINS, "x")), ModelsState(pins=PINS), ("pin=x",),
     ),
-    "half a letter": ("note=%ff\ud800", Walk(note="\ufffd\ufffd"), ()),
-    "of many that mean nothing some": ("x=1&" * 99, Walk(), (*["x=1"] * MOST_DROPPED, "…")),
-    "names of its fields and its class": ("pace=fast&TAB=x", Walk(), ("pace=fast", "TAB=x")),
-    "more is cut between two parts": (f"by=fast&{FITS}", Walk("fast"), ("…",)),
+    "half a letter": ("a=%ff\ud800", ModelsState(a="\ufffd\ufffd"), ()),
+    "of many that mean nothing some": ("x=1&" * 99, PLAIN, (*["x=1"] * MOST_DROPPED, "…")),
+    "names of its fields and its class": ("own=1&TAB=x", PLAIN, ("own=1", "TAB=x")),
+    "more is cut between two parts": (f"digits=3&{LONG}", ModelsState(digits=3), ("…",)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("query", "state", "dropped"), LINKS.values(), ids=LINKS)
-def test_a_link_may_say_anything(query: str, state: Walk, dropped: tuple[str, ...]) -> None:
-    assert Walk.parse(query) == (state, dropped)
+def test_a_link_may_say_anything(query: str, state: ModelsState, dropped: tuple[str, ...]) -> None:
+    assert ModelsState.parse(query) == (state, dropped)

@@ -100,7 +100,9 @@ def test_a_file_that_two_visitors_sent_is_read_by_one_and_the_other_is_told(uplo
     assert not [*uploads.rglob("ours.csv")]
 
 
-def test_what_lies_elsewhere_is_refused(uploads: Path, tmp_path: Path) -> None:
+def test_what_lies_elsewhere_or_is_no_list_of_paths_is_refused(
+    uploads: Path, tmp_path: Path
+) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("secret")
     link = uploads / "link.csv"
@@ -115,9 +117,6 @@ def test_what_lies_elsewhere_is_refused(uploads: Path, tmp_path: Path) -> None:
     for path in (secret, link, around, sibling / "a.csv", uploads, *no_paths):
         with pytest.raises(KnownError, match="uploaded"):
             uploaded_files(json.dumps([str(good), str(path)]))
-
-
-@pytest.mark.parametrize("sent", ["", "[]", "[5]", '{"path": "a"}', "[" * 10**5])
-def test_what_is_no_list_of_paths_is_refused(sent: str) -> None:
-    with pytest.raises(KnownError, match="uploaded"):
-        uploaded_files(sent)
+    for sent in ("", "[]", "[5]", '{"path": "a"}', "[" * 10**5):
+        with pytest.raises(KnownError, match="uploaded"):
+            uploaded_files(sent)

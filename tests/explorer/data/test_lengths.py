@@ -48,43 +48,19 @@ def test_a_bar_counts_what_its_range_lets_through(
         assert sum(counts) == len(table)
 
 
-def test_which_response_is_longer_is_counted_by_section_and_subset() -> None:
-    table = small_table(texts(1, 5, 2, "hep-go"), texts(1, 2, 2, "math-prm"), texts(1, 1, 9))
-    found = lengths.longer_lines(table, np.arange(3), "chars")
-    assert [
-        (each.name, each.is_section, each.chosen_longer, each.equal, each.rejected_longer)
-        for each in found
-    ] == [
-        ("Reasoning", True, 1, 1, 0),
-        ("math-prm", False, 0, 1, 0),
-        ("hep-go", False, 1, 0, 0),
-        ("own", False, 0, 0, 1),
-        (None, False, 1, 1, 1),
-    ]
-    assert (found[0].chosen, found[0].rejected, found[-1].chosen) == (3.5, 2.0, 2.0)
-
-
-@given(some_pairs, any_shown)
+@given(some_pairs, st.sampled_from(lengths.MEASURED))
 def test_stats_are_those_of_numpy(table: PairTable, shown: Measured) -> None:
+    """Of each response with its prompt, too."""
+    prompts = table.lengths("prompt", "chars") if shown == "with_prompt" else 0
+    measures = measures_of(shown) or ("chosen", "rejected")
     lines = length_stats(table, np.arange(len(table)), shown, "chars")
     assert [line.subset for line in lines] == [*table.subsets.names, None]
     for line in lines:
         rows = np.array([line.subset in (None, subset) for subset in table.subset_of_row])
-        assert line.n == rows.sum() and tuple(line.spreads) == measures_of(shown)
+        assert line.n == rows.sum() and tuple(line.spreads) == measures
         for measure, spread in line.spreads.items():
-            of = table.lengths(measure, "chars")[rows]
+            of = (table.lengths(measure, "chars") + prompts)[rows]
             found = spread.mean, spread.median, spread.p95, spread.sd
             wanted = of.mean(), np.median(of), np.percentile(of, 95), of.std()
             assert found == pytest.approx(wanted)
             assert (spread.minimum, spread.maximum) == (of.min(), of.max())
-
-
-def test_a_prompt_counts_with_each_of_its_responses() -> None:
-    table = small_table(texts(10, 1, 200), texts(30, 5, 100))
-    chosen = length_stats(table, np.arange(2), "with_prompt", "chars")[0].spreads["chosen"]
-    assert (chosen.mean, chosen.sd, chosen.minimum, chosen.maximum) == (23, 12, 11, 35)
-
-
-def test_a_width_is_the_smallest_that_is_not_below() -> None:
-    given = 0, 1, 1.01, 2.5, 5, 249.9
-    assert [*map(lengths.round_width, given)] == [1, 1, 2, 5, 5, 500]

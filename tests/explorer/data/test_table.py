@@ -39,18 +39,6 @@ def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
         assert demo.row_of(key) is None
 
 
-def test_lengths_of_every_measure_and_unit() -> None:
-    table = small_table(row(prompt="", chosen="a b é", rejected="日本"), row())
-    assert table.lengths("difference", "chars").tolist() == [3, 0]
-    assert table.lengths("difference", "words").tolist() == [2, 0]
-    assert table.lengths("rejected", "chars").tolist() == [2, 1]
-    with pytest.raises(KeyError):
-        table.lengths("chosen", "tokens", "demo@0")
-    counts = {"chosen": [9, 1], "rejected": [4, 1], "prompt": [0, 1]}
-    table.tokens["demo@0"] = {column: np.array(each) for column, each in counts.items()}
-    assert table.lengths("difference", "tokens", "demo@0").tolist() == [5, 0]
-
-
 @pytest.mark.parametrize(
     ("source", "benchmark", "name"),
     [

@@ -7,19 +7,12 @@ from hypothesis import strategies as st
 from explorer.data import typed
 from explorer.data.typed import read_conversation, typed_pair, written_conversation
 from scoring.errors import KnownError
+from scoring.pairs.shapes import transcript
 from scoring.spec import Message
 
 LINES = st.lists(
     st.sampled_from(["[user]", "\\[user]", "\\\\[system] ", "words", "", "[user] x"]), min_size=1
 ).map("\n".join)
-
-
-def test_a_conversation_has_its_turns() -> None:
-    words = "[system]\nBe terse.\n[user]\nHi.\n\n[assistant]\nHello.\n[user]\nWho are you?"
-    pair = typed_pair(words, "A model.", "No.", longest=1000)
-    assert [role for role, _ in pair.messages] == ["system", "user", "assistant", "user"]
-    assert [pair.messages[1], pair.messages[3].content] == [("user", "Hi."), "Who are you?"]
-    assert pair.prompt.startswith("System: Be terse.\n\nUser: Hi.")
 
 
 @pytest.mark.parametrize("words", ["a\n[user]\nb", "\n words \n", "[User]\nx"])
@@ -34,7 +27,8 @@ def test_what_is_written_is_read_the_same(first: str, second: str) -> None:
     written = written_conversation(turns)
     kept = [Message(role, words.strip("\r\n")) for role, words in turns]
     if all(words.strip() for _, words in kept):
-        assert list(read_conversation(written)) == kept
+        pair = typed_pair(written, "c", "r", longest=len(written))
+        assert pair.turns == tuple(kept) and pair.prompt == transcript(kept)
     if second.strip():
         [alone] = read_conversation(written_conversation(turns[1:]))
         assert alone.content.strip("\n") == second.strip("\n")

@@ -216,11 +216,6 @@ def outputs(path: Path, model: str) -> Path:
     return write_jsonl(path, rows)
 
 
-@pytest.fixture
-def judgebench(tmp_path: Path) -> PairTable:
-    return PairTable(read_pairs(write_jsonl(tmp_path / "judgebench.jsonl", JUDGED)))
-
-
 def known(view: BoardView) -> dict[str, int]:
     """Model -> of how many pairs its outcome is known; runs by their model alone."""
     assert view.outcomes is not None
@@ -228,53 +223,42 @@ def known(view: BoardView) -> dict[str, int]:
     return dict(zip(names, (~np.isnan(view.outcomes.outcomes)).sum(axis=1).tolist(), strict=True))
 
 
-def test_runs_and_uploads_of_one_benchmark_stand_on_one_board_and_compare(
-    tmp_path: Path, judgebench: PairTable
+def test_runs_uploads_and_outputs_of_one_benchmark_stand_on_one_board_and_compare(
+    tmp_path: Path,
 ) -> None:
     """Also runs of a part of its pairs, which are measured by the whole; on no other board."""
-    stores = server(tmp_path)
+    judgebench = PairTable(read_pairs(write_jsonl(tmp_path / "judgebench.jsonl", JUDGED)))
+    (folder := tmp_path / "outputs").mkdir()
+    outputs(folder / "org_b.jsonl", "org/b")
+    write_jsonl(folder / "notes.jsonl", [{"no": "output"}])
+    stores = server(tmp_path, outputs=folder)
+    stores.pairs._opened[judgebench.id] = judgebench
     before = stores.boards.seen(None, RANKING, ME)
     for model, n in (("shorter", 60), ("random", 60), ("longer", len(JUDGED))):
         finished(stores.runs, model, judgebench, np.arange(n))
     files = {"a.jsonl": outputs(tmp_path / "a.jsonl", "org/a")}
     sent = stores.boards.library.upload(None, files, owner=ME.owner)
     view = stores.boards.seen(sent.id, JUDGEBENCH, ME)
-    parts = {"baseline/random": 60, "baseline/shorter": 60}
-    assert known(view) == {"baseline/longer": 350, **parts, "org/a (uploaded)": 350}
-    assert not [each for each in view.left_out if each.whole]
+    parts, written = {"baseline/random": 60, "baseline/shorter": 60}, "org/b (JudgeBench)"
+    whole = dict.fromkeys(("baseline/longer", "org/a (uploaded)", written), len(JUDGED))
+    assert known(view) == {**parts, **whole}
+    assert [each.file for each in view.left_out if each.whole] == ["notes.jsonl"]
     state = ModelsState(benchmark=JUDGEBENCH.rule)
     html = board_html(Ranked(state, view, visible_rows(view.board, state), list))
     assert html.count("60 of 350 pairs") == 2 and "350 of 350" not in html
     own = next(name for name in view.board.rows if "longer" in name)
     assert view.board.rows[own]["rank"] is not None
-    field = stores.fields.of(own, sent.id, None, ME)
-    margins = [1.5 if at % 3 else -1.5 for at in range(len(JUDGED))]
-    assert sorted(field.margins("org/a (uploaded)").tolist()) == sorted(margins)
-    view = stores.boards.seen(None, RANKING, ME)
-    assert (view.outcomes, view.left_out, dict(view.apart)) == (None, before.left_out, {})
-
-
-def test_an_owners_outputs_are_published_beside_the_others(
-    tmp_path: Path, judgebench: PairTable
-) -> None:
-    folder = tmp_path / "outputs"
-    folder.mkdir()
-    outputs(folder / "org_a.jsonl", "org/a")
-    write_jsonl(folder / "notes.jsonl", [{"no": "output"}])
-    stores = server(tmp_path, outputs=folder)
-    stores.pairs._opened[judgebench.id] = judgebench
-    finished(stores.runs, "longer", judgebench, np.arange(len(JUDGED)))
-    view = stores.boards.seen(None, JUDGEBENCH, ME)
-    assert known(view) == {"baseline/longer": 350, "org/a (JudgeBench)": 350}
-    assert view.board.source.name == "outputs"
-    assert [each.file for each in view.left_out if each.whole] == ["notes.jsonl"]
     results = stores.boards.library.get(None)
     assert results.caption_of("judgebench") == "Folder outputs: 1 model."
     assert results.caption_of("rmb") == "No published results of RMB, pairs."
-    assert "RewardBench paper" in results.caption
-    field = stores.fields.of("org/a (JudgeBench)", None, judgebench.id, ME)
-    assert field.table is judgebench
-    assert field.verdict("org/a (JudgeBench)", 1).chosen_reward == 1.5
+    assert "RewardBench paper" in results.caption and view.board.source.name == "outputs"
+    margins = [1.5 if at % 3 else -1.5 for at in range(len(JUDGED))]
+    field = stores.fields.of(own, sent.id, None, ME)
+    assert sorted(field.margins("org/a (uploaded)").tolist()) == sorted(margins)
+    field = stores.fields.of(written, None, judgebench.id, ME)
+    assert field.table is judgebench and field.verdict(written, 1).chosen_reward == 1.5
+    view = stores.boards.seen(None, RANKING, ME)
+    assert (view.outcomes, view.left_out, dict(view.apart)) == (None, before.left_out, {})
 
 
 def test_m_reward_bench_has_reward_benchs_score_by_language(tmp_path: Path) -> None:

@@ -78,14 +78,7 @@ def test_an_ensemble_is_a_model_like_any_other() -> None:
     assert joint.lost(name).tolist() == [at for at, is_won in enumerate(won) if not is_won]
 
 
-def test_what_is_no_ensemble_is_refused_and_too_many_before_any_is_made() -> None:
-    for members, told in (
-        (("org/a",), "2 members"),
-        (("org/a", "half"), "has none"),
-        (("org/a", "gone"), "no per-pair results"),
-    ):
-        with pytest.raises(KnownError, match=told):
-            ensembles_of(rivals(), members, "mean")
+def test_too_many_ensembles_are_refused_before_any_is_made() -> None:
     models = normalised(*drawn(8, n_models=9, n_pairs=2))
     with pytest.raises(KnownError, match=r"9 models make 1,506 ensembles; at most 1,000 are"):
         ensembles.all_combinations(models, lambda outcomes: np.nanmean(outcomes, axis=1))

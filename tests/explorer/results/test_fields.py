@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +23,7 @@ from tests.support.tables import file_table, row, small_table
 SUBSETS = ["hep-go", "hep-go", "donotanswer"]
 ROWS = [row(id=str(at), prompt=f"p{at}", subset=each) for at, each in enumerate(SUBSETS)]
 TABLE = small_table(*ROWS)
-
-
-def write(folder: Path, model: str, results: Sequence[object], **other: object) -> None:
-    """Published results of the first pairs."""
-    of_pairs = {"subset": SUBSETS[: len(results)], "results": results, **other}
-    write_model(folder, model, {"model": model}, of_pairs)
+PUBLISHED = {"subset": SUBSETS, "id": ["0", "1", "2"], "results": [1, 0, 1]}
 
 
 def fields_on(
@@ -49,21 +43,10 @@ def test_what_a_model_did_not_win_has_its_ties_and_nothing_that_is_missing() -> 
     assert [field.outcome("b", row) for row in (1, 2, 4)] == ["loss", "win", "tie"]
 
 
-def test_results_are_joined_to_the_pairs_that_they_are_of(tmp_path: Path) -> None:
-    write(tmp_path, "by-position", [1, 0, 1])
-    write(tmp_path, "by-key", [1, 0], id=["1", "0"])
-    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
-    [field] = fields.all(None, None, [])
-    assert field.table is TABLE and field.has_texts
-    assert field.matrix.models == ("by-key", "by-position")
-    np.testing.assert_array_equal(field.matrix.outcomes, [[0, 1, np.nan], [1, 0, 1]])
-    assert field.matrix.held.tolist() == [[True, True, False], [True] * 3]
-
-
 def test_results_without_texts_are_of_the_pairs_alone_that_their_owner_names(
     tmp_path: Path,
 ) -> None:
-    write(tmp_path, "m", [1, 0, 1], id=["0", "1", "2"])
+    write_model(tmp_path, "m", {"model": "m"}, PUBLISHED)
     copy = file_table("copy.jsonl", small_table(*({**each, "prompt": "q"} for each in ROWS)).arrow)
     fields = fields_on(tmp_path, tmp_path / "home", TABLE, copy)
     assert fields.of("m", None, copy.id, []).table is TABLE
@@ -148,7 +131,7 @@ def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
 
 
 def test_visitors_who_upload_under_one_name_see_each_their_own(tmp_path: Path) -> None:
-    write(tmp_path, "published", [1, 0, 1])
+    write_model(tmp_path, "published", {"model": "published"}, PUBLISHED)
     fields = fields_on(tmp_path, tmp_path / "home", TABLE)
     for results in ([1, 1, 1], [0, 0, 0]):
         values = {"model": "mine", "subset": SUBSETS, "results": results}

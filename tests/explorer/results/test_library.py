@@ -125,26 +125,19 @@ def test_what_is_sent_bit_by_bit_has_an_end(
 # Where they stand.
 
 
-def results(date: str) -> Results:
-    found = (Aggregate("org/a", "DPO", {"hep-go": 0.25}, "v1"),)
-    return Results(ResultsSource("folder", "made up", "", date), found)
-
-
-@pytest.fixture
-def library() -> ResultsLibrary:
-    """One that shows results of 2024; a look for newer ones finds those of 2025."""
-    old, new = results("2024"), results("2025")
-    sources = Sources([Candidate("made up", lambda: old, lambda: new)], Hub(offline=True))
-    return ResultsLibrary(sources, Limits())
-
-
 def models(found: Results) -> list[str]:
     return [each.model for each in found.aggregates]
 
 
 def test_files_stand_beside_what_is_looked_at_can_be_taken_away_and_go_along_with_newer_results(
-    library: ResultsLibrary, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
+    of_a = (Aggregate("org/a", "DPO", {"hep-go": 0.25}, "v1"),)
+    old, new = (
+        Results(ResultsSource("folder", "made up", "", date), of_a) for date in ("2024", "2025")
+    )
+    sources = Sources([Candidate("made up", lambda: old, lambda: new)], Hub(offline=True))
+    library = ResultsLibrary(sources, Limits())
     one, two = (write(tmp_path, {f"{each}.json": OF_A | {"model": each}}) for each in "bc")
     first = library.upload(None, one)
     assert models(first) == ["org/a", "b (uploaded)"]
@@ -154,8 +147,8 @@ def test_files_stand_beside_what_is_looked_at_can_be_taken_away_and_go_along_wit
     assert library.get(first.id) is library.get(None)  # each page has room for one
     assert library.without(both.id) is library.get(None)
 
-    library.sources.retry(again=True)
-    library.sources.wait(PATIENCE)
+    sources.retry(again=True)
+    sources.wait(PATIENCE)
     assert both.uploaded is not None
     newest_id = library.id_of_files(both.uploaded.token, "")
     newest = library.get(newest_id)

@@ -4,9 +4,7 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from explorer.data.facets import Coded
@@ -16,6 +14,7 @@ from explorer.stats.rules import PRIOR, RULES, V1, V2
 from scoring.benchmark import COUNTS
 from scoring.hub.access import Hub, HubId
 from scoring.results.accuracies import MOST_SCORES_BYTES
+from tests.support.board_data import real_results
 from tests.support.hub_server import Repo
 
 ROUNDED_MEAN = 1e-4
@@ -52,22 +51,17 @@ def test_scores_of_both_boards_follow_from_their_sections_and_the_papers_from_it
 def test_accuracies_and_sections_follow_from_the_outcomes_of_single_pairs(
     shared_data: Path,
 ) -> None:
-    def contents(name: str) -> Iterator[dict[str, Any]]:
-        for path in sorted((shared_data / "reward-bench-results" / name).rglob("*")):
-            if path.is_file():
-                yield json.loads(path.read_text(encoding="utf-8"))
-
-    found = {}
-    for content in contents("eval-set-scores"):
-        names, codes = np.unique(np.array(content["subset"]), return_inverse=True)
-        outcomes = np.array(content["results"], dtype=np.float32)
-        counted = accuracies_of(outcomes, Coded(names.tolist(), codes.astype(np.int32)))
+    results, _, matrix = real_results(shared_data)
+    subsets, found = Coded([*matrix.pairs.names], matrix.pairs.codes), {}
+    for model, outcomes in zip(matrix.models, matrix.outcomes, strict=True):
+        counted = accuracies_of(outcomes, subsets)
         assert {name: each.n for name, each in counted.items()} == COUNTS
-        found[content["model"]] = aggregate_counted(V1, counted)
+        found[model] = aggregate_counted(V1, counted)
     assert len(found) == 66
-    for content in contents("eval-set"):
-        accuracies = found[content["model"]].accuracies
-        assert accuracies == pytest.approx({name: content[name] for name in accuracies}, abs=1e-9)
+    accuracies = [each for each in results.aggregates if each.benchmark == "v1"]
+    assert {each.model for each in accuracies} == {*found}
+    for each in accuracies:
+        assert found[each.model].accuracies == pytest.approx(each.accuracies, abs=1e-9)
     board = dict(published(shared_data / "published_v1.csv"))
     common = {*found} & {*board}
     for model in common:

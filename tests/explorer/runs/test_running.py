@@ -62,14 +62,6 @@ def begin(runs: Runs, demo: PairTable, rows: Rows) -> Begin:
     return begin
 
 
-@pytest.fixture
-def half(begin: Begin) -> Run:
-    """A run that was stopped after its first pack."""
-    stream = begin(20)
-    first_pack(stream)
-    return run_of(stopped(stream))
-
-
 def run_of(progress: Progress) -> Run:
     assert progress.run is not None
     return progress.run
@@ -121,9 +113,19 @@ def test_a_stopped_run_ends_after_its_pack_is_kept_and_frees_the_device(
     assert list(begin(3))[-1].stage == "finished"
 
 
-def test_a_stopped_run_goes_on_and_not_twice_at_once_nor_by_another_server(
-    runs: Runs, hub: Hub, begin: Begin, demo: PairTable, half: Run
+def test_a_stopped_run_goes_on_with_its_model_and_not_twice_at_once_nor_by_another_server(
+    runs: Runs, hub: Hub, begin: Begin, demo: PairTable
 ) -> None:
+    stream = begin(20)
+    first_pack(stream)
+    half = run_of(stopped(stream))
+    mine = card_of(half)
+    another = replace(mine, order=ModelOrder("longer"))
+    for card, words in ((another, "its model is 'demo'"), (RunCard(), "cannot go on here")):
+        change_card(half, lambda _, card=card: card)  # type: ignore[misc]
+        with pytest.raises(KnownError, match=words):
+            told_by(partial(runs.resume, Visitor(), half.id, lambda _: demo))
+    change_card(half, lambda _: mine)
     other = Runs(Settings(home=runs.store.folder.parent), hub)
     stream = stepwise(partial(runs.resume, Visitor(session="a"), half.id, lambda _: demo))
     next(stream)
@@ -139,16 +141,6 @@ def test_a_stopped_run_goes_on_and_not_twice_at_once_nor_by_another_server(
         runs.resume(Visitor(), half.id, lambda _: demo, print)
     other.store.delete(half.id, Visitor())
     assert not half.folder.exists()
-
-
-def test_a_run_of_another_model_or_of_none_that_is_known_does_not_go_on(
-    runs: Runs, demo: PairTable, half: Run
-) -> None:
-    another = replace(card_of(half), order=ModelOrder("longer"))
-    for card, words in ((another, "its model is 'demo'"), (RunCard(), "cannot go on here")):
-        change_card(half, lambda _, card=card: card)  # type: ignore[misc]
-        with pytest.raises(KnownError, match=words):
-            told_by(partial(runs.resume, Visitor(), half.id, lambda _: demo))
 
 
 def test_no_model_and_too_few_or_too_many_pairs_are_refused_before_anything_is_scored(
