@@ -2,11 +2,11 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import numpy as np
 import pytest
 
 from explorer.core.settings import Settings
@@ -15,13 +15,10 @@ from explorer.page import FILES_SECONDS, build_page
 from explorer.results.board import Ranking
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from scoring.record import Run, locked, new_folder
 from scoring.results import order as pair_order
-from scoring.spec import ScoredPack, ScoredPair
 from tests.conftest import PATIENCE
-from tests.support.beginning import baseline_run
+from tests.support.beginning import baseline_run, begun
 from tests.support.board_data import coin_flips, write_results
-from tests.support.run_facts import MADE_UP
 
 
 def test_a_page_has_the_designed_endpoints_and_a_visit_is_sent_little(stores: Stores) -> None:
@@ -86,24 +83,20 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
 
     sys.addaudithook(hear)  # nothing takes it away again
     monkeypatch.setattr("explorer.stats.matrix.align", counting)
-    facts = replace(MADE_UP, pairs=table.id, n_pairs=len(table))
-    plan = tuple(tuple(range(at, at + PACK)) for at in range(0, len(table), PACK))
-    running = Run.create(new_folder(stores.runs.store.folder), facts, plan, table.keys)
-    with locked(running.folder):
-        for pack, places in enumerate(plan[:6]):
-            rows = [
-                ScoredPair(table.keys[at], table.subset_of(at), table.hashes[at], 2.0, 1.0, 1, 1)
-                for at in places
-            ]
-            list(running.record([ScoredPack(pack, tuple(rows), 1)]))
-            ordered.clear()
-            opened.clear()
-            name = stores.fields.name_of(running.id, None, "", me)
-            field = stores.fields.of(name, None, "", me)
-            stores.boards.board(None, Ranking(), me)
-            n_scored = (pack + 1) * PACK
-            assert int(field.known(name).sum()) == n_scored
-            if pack > 2:
-                read = {path.parent for path in opened if path.name == "rewards.jsonl"}
-                assert set(ordered) == {n_scored} and read == {running.folder}
+    looked: list[int] = []
+    for now in begun(stores.runs, "me", "longer", table, np.arange(96), budget=1024):
+        if now.run is None or now.stage != "running" or not now.scored:
+            continue
+        ordered.clear()
+        opened.clear()
+        name = stores.fields.name_of(now.run.id, None, "", me)
+        field = stores.fields.of(name, None, "", me)
+        stores.boards.board(None, Ranking(), me)
+        n_scored = len(now.scored)
+        assert int(field.known(name).sum()) == n_scored
+        if looked:  # what stood there before is read by now
+            read = {path.parent for path in opened if path.name == "rewards.jsonl"}
+            assert set(ordered) == {n_scored} and read == {now.run.folder}
+        looked.append(n_scored)
     listens.clear()
+    assert len(looked) > 3
