@@ -30,7 +30,7 @@ from tests.support.posting import Visitor
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
-PutInCache = Callable[[str, Mapping[str, bytes]], Path]
+PutInCache = Callable[[str, Mapping[str, bytes]], None]
 Serve = Callable[..., Visitor]
 
 
@@ -60,10 +60,10 @@ def hub_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def put_in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PutInCache:
-    """Lays a dataset into a fresh Hub cache, as a download would have; gives its folder."""
+    """Lays a dataset into a fresh Hub cache, as a download would have."""
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
-    def put(repo: str, files: Mapping[str, bytes]) -> Path:
+    def put(repo: str, files: Mapping[str, bytes]) -> None:
         home = tmp_path / "hub" / f"datasets--{repo.replace('/', '--')}"
         (home / "refs").mkdir(parents=True)
         (home / "refs" / "main").write_text(COMMIT)
@@ -71,7 +71,6 @@ def put_in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PutInCache:
             path = home / "snapshots" / COMMIT / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        return home / "snapshots" / COMMIT
 
     return put
 
@@ -153,6 +152,12 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
             return Visitor(page)
 
         yield start
+
+
+@pytest.fixture
+def visitor(server: Visitor) -> Visitor:
+    """Somebody new, to the server of a file."""
+    return Visitor(server.page)
 
 
 @pytest.fixture

@@ -44,12 +44,6 @@ def server(serve: Serve) -> Visitor:
     return serve(public=True, max_rows=1000, max_dataset_megabytes=0.2)
 
 
-@pytest.fixture
-def visitor(server: Visitor) -> Visitor:
-    """Somebody new."""
-    return Visitor(server.page)
-
-
 def jsonl(rows: list[dict[str, Any]] = ROWS) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 

@@ -42,12 +42,6 @@ def views(stores: Stores) -> list[View]:
     return [getattr(found, each.name).as_view() for each in fields(found)]
 
 
-@pytest.fixture
-def visitor(server: Visitor) -> Visitor:
-    """Somebody new."""
-    return Visitor(server.page)
-
-
 def is_clear(told: str | None) -> bool:
     """Whether a visitor is told nothing, or by Gradio of their value, or in few words by us."""
     return told is None or told.startswith("Value: ") or len(told) < 1000
