@@ -300,21 +300,30 @@ def test_what_is_not_known_of_a_pair_is_null() -> None:
     assert found["prompt"] is found["chosen"] is found["rejected"] is None
 
 
-def test_a_selection_streams_every_pair_once_and_ends_with_the_whole(
+def test_a_selection_streams_every_pair_once_and_ends_with_the_whole_or_says_why_not(
     tmp_path: Path, hub: Hub, demo: PairTable
 ) -> None:
-    runs = Runs(Settings(home=tmp_path), hub)
-    selection = requested_selection(demo, 2, 0, None)
+    runs, order = Runs(Settings(home=tmp_path), hub), ModelOrder("longer")
+    selection = requested_selection(demo, 4, 0, None)
     pairs = as_pairs(demo.arrow, selection.rows.tolist())
-    stream = stepwise(partial(runs.rewarding, Person(), ModelOrder("longer"), pairs))
+    stream = stepwise(partial(runs.rewarding, Person(), order, pairs))
     told = list(selection_score_json(stream, len(pairs)))
     first, *_, last = plain(told)
     assert (first["stage"], first["scored"], first["accuracy"]) == ("loading", 0, None)
     rows = [row for each in told[:-1] for row in each["rows"]]
-    assert len({row["key"] for row in rows}) == len(rows) == 2 * len(demo.subset_counts)
+    assert len({row["key"] for row in rows}) == len(rows) == 4 * len(demo.subset_counts)
     assert (last["stage"], last["message"], last["rows"]) == ("finished", "", rows)
     counts = [each["scored"] for each in told]
     assert counts == sorted(counts) and counts[-1] == last["total"] == len(rows)
+    [alone] = selection_score_json([], 40)
+    assert (alone["stage"], alone["message"]) == ("stopped", scoring.STOPPED)
+    who = Person(address="8.8.8.8")
+    bounded = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-9), hub)
+    bounded.scorers.models.load(who, order)
+    stream = stepwise(partial(bounded.rewarding, who, order, pairs))
+    *_, last = selection_score_json(stream, len(pairs))
+    assert last["stage"] == "stopped" and 0 < last["scored"] < len(pairs)
+    assert last["message"] == "You have used up your scoring time for this hour."
 
 
 def test_keys_of_a_program_are_taken_as_they_are_and_pasted_ones_told_apart() -> None:
@@ -327,21 +336,6 @@ def test_keys_of_a_program_are_taken_as_they_are_and_pasted_ones_told_apart() ->
         assert found.rows.tolist() == [0, 2], between
     with pytest.raises(KnownError, match=f"Not found among these pairs .*{first} Help"):
         selected_by_typed_keys(table, f"{first} {second}")
-
-
-def test_what_is_stopped_or_has_no_seconds_left_says_so(
-    demo: PairTable, tmp_path: Path, hub: Hub
-) -> None:
-    [alone] = selection_score_json([], 40)
-    assert (alone["stage"], alone["message"]) == ("stopped", scoring.STOPPED)
-    bounded = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-9), hub)
-    who, order = Person(address="8.8.8.8"), ModelOrder("longer")
-    bounded.scorers.models.load(who, order)
-    pairs = as_pairs(demo.arrow, range(100))
-    stream = stepwise(partial(bounded.rewarding, who, order, pairs))
-    *_, last = selection_score_json(stream, 100)
-    assert last["stage"] == "stopped" and 0 < last["scored"] < 100
-    assert last["message"] == "You have used up your scoring time for this hour."
 
 
 def test_models_say_what_the_owner_allows() -> None:
