@@ -29,7 +29,7 @@ def judge(
     return ChatJudge(spec, RunSettings(**settings))
 
 
-def judged(server: ChatServer, folder: Path, pairs: Path, *given: str) -> Run:
+def judged(server: ChatServer, folder: Path, pairs: str | Path, *given: str) -> Run:
     """A run of the command line with a judge behind a server."""
     model = ["--model", "org/judge", "--family", "judge", "--url", f"{server.url}/v1"]
     assert main([*model, "--pairs", str(pairs), "--out", str(folder), *given]) == 0

@@ -18,12 +18,11 @@ from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.compared import comparable
 from explorer.tabs.models.state import ModelsState
-from scoring.__main__ import main
-from scoring.record import Run
+from scoring.record import Run, new_folder
 from tests.support.browsing import stores_of_rows
 from tests.support.chat_server import Answer, ChatServer, said
 from tests.support.files import write_jsonl
-from tests.support.judging import asked, cut, opinion, some_rows
+from tests.support.judging import asked, cut, judged, opinion, some_rows
 from tests.support.stepping import stepwise
 
 ME = Visitor("browser:me", "page")
@@ -37,12 +36,10 @@ VERDICTS = {
 }
 
 
-def judged(stores: Stores, number: int, url: str, pairs: object, *given: str) -> str:
+def run_in_app(stores: Stores, server: ChatServer, pairs: str | Path, *given: str) -> str:
     """What the command's run of a judge is called in the app. pairs: as the command takes them."""
-    folder: Path = stores.runs.store.folder / f"2026010{number}-000000-0123456789abcdef"
-    model = ["--model", "org/judge", "--family", "judge", "--url", f"{url}/v1"]
-    assert main([*model, "--pairs", str(pairs), *given, "--out", str(folder)]) == 0
-    return stores.fields.name_of(Run.open(folder).id, None, None, ME)
+    run = judged(server, new_folder(stores.runs.store.folder), pairs, *given)
+    return stores.fields.name_of(run.id, None, None, ME)
 
 
 def run_of(stores: Stores, model: str) -> Run:
@@ -53,12 +50,12 @@ def query_of(model: str, **asked: str) -> str:
     return f"?tab=pairs&{urlencode({'model': model, 'show': 'all', **asked})}"
 
 
-def listed(stores: Stores, model: str, **asked: str) -> tuple[set[str], str]:
-    """The keys that are listed with every kind of outcome, and the filters as they are said."""
+def listed(stores: Stores, model: str, **asked: str) -> tuple[dict[str, Any], str]:
+    """What a file says of each pair that is listed, by key, and the filters as they are said."""
     pairs, query = views_of(stores).pairs, query_of(model, **asked)
     file = b"".join(pairs.outcomes_file("jsonl", query, ME, "").parts)
     bar = pairs.regions(query, ME)[1]["bar"]()
-    return {json.loads(line)["key"] for line in file.splitlines()}, unescape(bar)
+    return {line["key"]: line for line in map(json.loads, file.splitlines())}, unescape(bar)
 
 
 def shown(stores: Stores, model: str, key: str, **asked: str) -> str:
@@ -78,7 +75,7 @@ def model(stores: Stores) -> str:
     """A judge's run on a pair of each subset of the demo pairs."""
     with ChatServer(answer) as server:
         given = ("--per-subset", "1", "--judge-prompt", "mt-bench")
-        return judged(stores, 1, server.url, "demo", *given)
+        return run_in_app(stores, server, "demo", *given)
 
 
 def test_each_pair_shows_what_was_written_of_it_and_is_found_by_it(
@@ -97,17 +94,16 @@ def test_each_pair_shows_what_was_written_of_it_and_is_found_by_it(
         assert ("may-harm" in html) or row.subset != "refusals-dangerous"
     assert any(HOSTILE in text for text in texts.values())
     for verdict, words in VERDICTS.items():
-        keys, bar = listed(stores, model, verdict=verdict)
-        assert keys == {key for key, text in texts.items() if words in text} != set()
+        lines, bar = listed(stores, model, verdict=verdict)
+        assert lines.keys() == {key for key, text in texts.items() if words in text} != set()
         assert f"judge: {words.lower()}" in bar
-    file = views_of(stores).pairs.outcomes_file("jsonl", query_of(model), ME, "")
-    lines = {line["key"]: line for line in map(json.loads, b"".join(file.parts).splitlines())}
+    lines, _ = listed(stores, model)
     for key, text in texts.items():
         [judge] = lines[key]["judge"]
         assert len(judge["shown"]) == 2
         assert judge["verdict"].removeprefix("Prefers ") in text
-    keys, bar = listed(stores, model, judge="CANNOT say")
-    assert keys == {key for key, text in texts.items() if "I Cannot say." in text}
+    lines, bar = listed(stores, model, judge="CANNOT say")
+    assert lines.keys() == {key for key, text in texts.items() if "I Cannot say." in text}
     assert "“CANNOT say” in the judge’s words" in bar
 
 
@@ -118,8 +114,8 @@ def test_words_of_two_judges_stand_under_their_names_and_it_is_said_that_they_we
     path, stores = write_jsonl(tmp_path / "rows.jsonl", ROWS), stores_of_rows(tmp_path, ROWS)
     with ChatServer(lambda _, body: said(f"{opinion(asked(body))}")) as server:
         first, second = (
-            judged(stores, number, server.url, path, "--judge-prompt", prompt)
-            for number, prompt in enumerate(("upstream", "mt-bench"), 1)
+            run_in_app(stores, server, path, "--judge-prompt", prompt)
+            for prompt in ("upstream", "mt-bench")
         )
     key = f"Focus:{next(row['id'] for row in ROWS if row['subset'] == 'Focus')}"
     both = unescape(shown(stores, first, key, against=second, cell="both"))

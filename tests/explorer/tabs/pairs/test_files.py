@@ -20,8 +20,6 @@ from explorer.tabs.pairs.fail_report import LONGEST_TEXT
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, PairNotes, mark_of
 from explorer.tabs.pairs.view import PairsView
 from scoring.errors import KnownError
-from scoring.pairs.opening import TEXT_COLUMNS
-from scoring.spec import text_hash
 from tests.support.board_data import matrix_of
 from tests.support.browsing import NOBODY, pairs_view_on
 from tests.support.fields import MODEL, small_field
@@ -105,24 +103,16 @@ def view() -> PairsView:
     return pairs_view_on(TABLE)
 
 
-def content(view: PairsView, name: str, query: str, sent: str = "") -> bytes:
-    return b"".join(view.as_view().files[name](query, NOBODY, sent).parts)
-
-
-def test_the_listed_pairs_come_with_what_a_mark_is_kept_by(view: PairsView) -> None:
-    found = json.loads(content(view, "review.keys", "?subset=b"))
-    cells = [TABLE.cells(at) for at in (3, 4)]
-    assert found == [
-        [each["key"], text_hash(*(each[name] for name in TEXT_COLUMNS)), "b"] for each in cells
-    ]
-    assert json.loads(content(view, "review.keys", "?q=nobody")) == []
+def kept(view: PairsView, sent: str) -> bytes:
+    """The file of the pairs of a subset that were kept."""
+    return b"".join(view.as_view().files["kept.parquet"]("?subset=a", NOBODY, sent).parts)
 
 
 def test_kept_pairs_are_those_listed_with_these_keys_in_the_order_of_the_list(
     view: PairsView,
 ) -> None:
     sent = json.dumps({"marks": ["keep", "unsure"], "keys": [KEYS[2], KEYS[0], KEYS[4], "x", 1]})
-    written = pq.read_table(io.BytesIO(content(view, "kept.parquet", "?subset=a", sent)))
+    written = pq.read_table(io.BytesIO(kept(view, sent)))
     assert written.column_names == list(UPSTREAM_COLUMNS)
     assert written.column("prompt").to_pylist() == ["a:1", "a:3"]
     about = json.loads(written.schema.metadata[METADATA])
@@ -143,7 +133,7 @@ def test_what_a_browser_sends_wrongly_or_keeps_nothing_of_is_told(
     sent: str, words: str, view: PairsView
 ) -> None:
     with pytest.raises(KnownError, match=words):
-        content(view, "kept.parquet", "?subset=a", sent)
+        kept(view, sent)
 
 
 @pytest.mark.parametrize("has_texts", [True, False])

@@ -3,14 +3,12 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from explorer.core.figures import Figure
 from explorer.core.html import signed
 from explorer.data.table import PairTable
 from explorer.reader.links import failures_query
@@ -26,7 +24,7 @@ from scoring.errors import KnownError
 from scoring.record import Run
 from tests.conftest import until
 from tests.support.beginning import begun
-from tests.support.browsing import answered_of, links_in, scenes_on
+from tests.support.browsing import answered_of, links_in
 from tests.support.published import STRANGER
 
 NOBODY = Visitor()
@@ -97,21 +95,20 @@ def test_token_rewards_are_shown_to_who_asked_for_them(
 
 
 def test_tokens_are_counted_when_that_is_asked_for_drawn_and_told_to_nobody_else(
-    stores: Stores,
+    pairs_view: PairsView,
 ) -> None:
-    view = PairsView(scenes_on(stores), stores.settings)
     asked = "panel=lengths&unit=tokens&tokenizer=demo&chart=prompt"
-    shown = answered_of(view, asked)
+    shown = answered_of(pairs_view, asked)
     assert "counts need a" in shown["main"] and "data-plot" not in shown["main"]
-    after = view.count(asked, NOBODY, {})
-    until(lambda: "data-refresh" not in answered_of(view, after)["main"])
-    shown = answered_of(view, after)
+    after = pairs_view.count(asked, NOBODY, {})
+    until(lambda: "data-refresh" not in answered_of(pairs_view, after)["main"])
+    shown = answered_of(pairs_view, after)
     assert "data-plot" in shown["main"] and "Counted by demo@" in shown["main"]
     assert shown.state.tokenizer.startswith("demo@")
-    after = view.count("panel=lengths&unit=tokens&tokenizer=no/such", NOBODY, {})
-    until(lambda: "data-refresh" not in answered_of(view, after)["main"])
-    assert 'class="note wrong"' in answered_of(view, after)["main"]
-    assert "wrong" not in answered_of(view, after, STRANGER)["main"]
+    after = pairs_view.count("panel=lengths&unit=tokens&tokenizer=no/such", NOBODY, {})
+    until(lambda: "data-refresh" not in answered_of(pairs_view, after)["main"])
+    assert 'class="note wrong"' in answered_of(pairs_view, after)["main"]
+    assert "wrong" not in answered_of(pairs_view, after, STRANGER)["main"]
 
 
 def test_no_file_stays_on_the_disk(
@@ -129,11 +126,6 @@ def test_no_file_stays_on_the_disk(
 # Margins; charts of lengths are in golden texts of addresses
 
 
-def traces(figure: Figure) -> dict[str, dict[str, Any]]:
-    """By side, as a browser gets them."""
-    return {each.get("meta", ""): each for each in json.loads(figure.to_json())["data"]}
-
-
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))
 @example([0.0, 0.0])
 @example([15625.0, 1e-13])
@@ -143,7 +135,8 @@ def test_each_margin_is_counted_once_wins_right_of_the_zero_line_and_all_else_le
     values: list[float],
 ) -> None:
     margins = np.array(values)
-    drawn = traces(margins_figure(margin_histogram(margins, np.zeros_like(margins))))
+    figure = margins_figure(margin_histogram(margins, np.zeros_like(margins)))
+    drawn = {each.get("meta", ""): each for each in json.loads(figure.to_json())["data"]}
     for side, sign in (("chosen", 1), ("rejected", -1)):
         trace = drawn[side]
         assert sum(trace["y"]) == sum((value > 0) is (sign > 0) for value in values)
