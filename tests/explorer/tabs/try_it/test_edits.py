@@ -130,8 +130,6 @@ def test_what_reads_one_response_is_asked_once_for_both_sides() -> None:
         (1, "upper", ("chosen",)),
     ]
     assert len({each.pair.key for each in made}) == len(made)
-    upper = made[-1].pair
-    assert (upper.chosen, upper.rejected) == ("TAKE THE FIGS.", SHORT.rejected)
 
 
 MARGIN = float(len(SHORT.chosen) - len(SHORT.rejected))
@@ -186,26 +184,33 @@ def probed(
     pairs: Sequence[Pair],
     changes: Sequence[Change],
     rewarding: Callable[[Sequence[Pair], Tell], None] = in_packs,
-    look: Callable[[Probe], object] = lambda _: None,
     **how: Any,
 ) -> Probe:
-    """A probe as it is at last. look: at what is known, whenever it is told."""
-    probes: list[Probe] = []
-
-    def tell(probe: Probe) -> None:
-        probes.append(probe)
-        look(probe)
-
-    probing(pairs, changes, rewarding, tell, **how)
-    return probes[-1]
+    """A probe as it is at last."""
+    *_, last = told_by(partial(probing, pairs, changes, rewarding, **how))[1]
+    assert isinstance(last, Probe)
+    return last
 
 
 def of(probe: Probe, change: str, side: str) -> Bought:
     return next(each for each in bought(probe) if (each.change, each.side) == (change, side))
 
 
-def test_filler_buys_its_length_and_capitals_nothing(pairs: list[Pair]) -> None:
-    longer = probed(pairs, CHANGES)
+def test_filler_buys_its_length_and_capitals_nothing_as_is_told_block_by_block(
+    pairs: list[Pair],
+) -> None:
+    shares, n_before, probes = list[float](), list[int](), list[Probe]()
+
+    def look(probe: Probe) -> None:
+        probes.append(probe)
+        shares.append(probe.share)
+        n_before.extend([len(probe.before)] if of(probe, "longer", "chosen").n else [])
+
+    probing(pairs, CHANGES, in_packs, look)
+    longer = probes[-1]
+    assert shares == sorted(shares) and shares[-1] == 1
+    assert n_before[0] == FIRST_PAIRS
+    assert FIRST_PAIRS < min({*n_before} - {FIRST_PAIRS}) <= FIRST_PAIRS + AT_ONCE
     assert longer.is_whole and len(longer.before) == 63
     for side, flipped in zip(SIDES, ("won", "lost"), strict=True):
         filler, upper = of(longer, "longer", side), of(longer, "upper", side)
@@ -219,19 +224,6 @@ def test_filler_buys_its_length_and_capitals_nothing(pairs: list[Pair]) -> None:
         assert cut.mean is not None and cut.mean < 0 and cut.down == cut.n
 
 
-def test_it_tells_what_is_known_block_by_block(pairs: list[Pair]) -> None:
-    shares, n_before = list[float](), list[int]()
-
-    def look(probe: Probe) -> None:
-        shares.append(probe.share)
-        n_before.extend([len(probe.before)] if bought(probe)[0].n else [])
-
-    probed(pairs, ["longer"], look=look)
-    assert shares == sorted(shares) and shares[-1] == 1
-    assert n_before[0] == FIRST_PAIRS
-    assert FIRST_PAIRS < min({*n_before} - {FIRST_PAIRS}) <= FIRST_PAIRS + AT_ONCE
-
-
 def test_pairs_come_in_a_random_order_that_is_the_same_again(pairs: list[Pair]) -> None:
     orders = [
         [pair.key for pair in probed(pairs, ["upper"], seed=seed).pairs] for seed in (0, 0, 1)
@@ -239,11 +231,8 @@ def test_pairs_come_in_a_random_order_that_is_the_same_again(pairs: list[Pair]) 
     assert orders[0] == orders[1] != orders[2] != [pair.key for pair in pairs]
 
 
-@pytest.mark.parametrize(("n_steps", "knows_something"), [(1, False), (6, True)])
-def test_stopped_it_keeps_what_it_has(
-    n_steps: int, knows_something: bool, pairs: list[Pair]
-) -> None:
-    left = iter(range(n_steps))
+def test_stopped_it_keeps_what_it_has(pairs: list[Pair]) -> None:
+    left = iter(range(6))
 
     def rewarding(some: Sequence[Pair], tell: Tell) -> None:
         in_packs(some, lambda step: None if next(left, None) is None else tell(step))
@@ -251,8 +240,7 @@ def test_stopped_it_keeps_what_it_has(
     probe = probed(pairs, ["longer"], rewarding)
     assert not probe.is_whole and probe.share < 1
     each = of(probe, "longer", "chosen")
-    assert each.n <= len(probe.before) and (each.mean in (None, FILLED))
-    assert (each.n > 0) == knows_something
+    assert 0 < each.n <= len(probe.before) and each.mean == FILLED
 
 
 def test_more_pairs_than_allowed_are_refused_before_anything_is_scored(pairs: list[Pair]) -> None:

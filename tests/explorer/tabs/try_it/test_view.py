@@ -93,14 +93,11 @@ def test_nobody_sees_what_another_tries(pressed: TryView) -> None:
         assert shown(pressed, who=other) == shown(untouched, who=other)
 
 
-def test_another_model_is_not_loaded_by_typing(pressed: TryView) -> None:
-    trial = trial_of(pressed)
+def test_what_cannot_be_scored_is_told_and_the_numbers_stay(pressed: TryView) -> None:
+    """Nor is another model loaded by typing."""
+    before, trial = shown(pressed)["pair"], trial_of(pressed)
     found = ask(pressed, "typed", "Other?", *TEXTS[1:], model="longer")
     assert "Click Score this pair to load" in status(found) and trial_of(pressed) is trial
-
-
-def test_what_cannot_be_scored_is_told_and_the_numbers_stay(pressed: TryView) -> None:
-    before = shown(pressed)["pair"]
     for model, words, why in (
         ("demo", "a" * 200_001, "has 200,001 characters; at most 200,000"),
         ("", TEXTS[1], "No model was given"),
