@@ -13,7 +13,7 @@ from explorer.results.own import Match, find_published, own_names
 from explorer.stats.matrix import order_of, outcome_matrix
 from explorer.tabs.score.published_check import RunCheck, check_pairs, check_run, published_html
 from scoring.benchmark import COUNTS, SECTIONS
-from scoring.record import Run, new_folder
+from scoring.record import Run
 from scoring.results.reproduction import (
     NOT_KNOWN,
     BoardSettings,
@@ -21,10 +21,11 @@ from scoring.results.reproduction import (
     board_settings,
     check_sections,
 )
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.spec import RunFacts, ScoredPair
 from tests.golden.reading import Outline
-from tests.support.board_data import filtered_texts, matrix_of, real_results, with_runs
+from tests.support.board_data import matrix_of, own_run, real_results, with_runs
 from tests.support.golden_files import check_golden
+from tests.support.run_facts import recorded_run
 from tests.support.tables import benchmark_table
 
 MODEL = "sfairXC/FsfairX-LLaMA3-RM-v0.1"
@@ -33,14 +34,6 @@ FACTS = RunFacts(
 )  # fmt: skip
 SAME = BoardSettings("", 2048, "bfloat16", "", quantized=False, batch=1)
 OTHER, BATCH = BoardSettings("tulu", 50, "float16", ""), replace(SAME, batch=16)
-
-
-def finished(home: Path, facts: RunFacts, rows: Sequence[ScoredPair]) -> Run:
-    """A finished run with these rows."""
-    plan = Plan((tuple(range(len(rows))),))
-    run = Run.create(new_folder(home), facts, plan, [row.key for row in rows])
-    list(run.record([ScoredPack(0, tuple(rows), 1)]))
-    return run.mark_ended("finished")
 
 
 class Checking:
@@ -61,14 +54,12 @@ class Checking:
     ) -> Run:
         """A finished run of keys, by default all; margins of flips are narrow."""
         keys = [*(keys or self.won)]
-        rows: list[ScoredPair] = []
+        rewards: dict[str, tuple[float | None, float | None]] = {}
         for place, key in enumerate(keys):
             margin = 0.05 if key in flips else 1 + place * 37 % len(keys) / len(keys)
             is_won = self.won[key] != (key in flips)
-            sides = (margin, 0.0) if is_won else (0.0, 0.0 if key in tied else margin)
-            text = filtered_texts().get(key, "")
-            rows.append(ScoredPair(key, key.rpartition(":")[0], text, *sides, 100, 90))
-        return finished(self.home, replace(facts, n_pairs=len(keys)), rows)
+            rewards[key] = (margin, 0.0) if is_won else (0.0, 0.0 if key in tied else margin)
+        return own_run(self.home, rewards, replace(facts, n_pairs=len(keys)))
 
     def field(self, run: Run) -> tuple[Field, str]:
         own = own_names([run], [])
@@ -86,9 +77,8 @@ def checking(tmp_path: Path, real: PairTable, shared_data: Path) -> Checking:
     return Checking(tmp_path, real, shared_data)
 
 
-def test_a_run_finds_what_is_published_of_its_model_and_the_same_outcomes_are_reproduced(
-    checking: Checking,
-) -> None:
+def test_exactly_the_pairs_that_changed_are_found(checking: Checking) -> None:
+    """None, some that were flipped, and a judge's ties where the published loses."""
     run = checking.run()
     field, name = checking.field(run)
     checked = check_run(run, field)
@@ -99,16 +89,12 @@ def test_a_run_finds_what_is_published_of_its_model_and_the_same_outcomes_are_re
     assert {part.difference for part in found.parts} == {0.0}
     assert found.parts[0].here == pytest.approx(0.8444, abs=5e-5)
 
-
-def test_exactly_the_flipped_pairs_are_found(checking: Checking) -> None:
     some = np.random.default_rng(1).choice(list(checking.won), 12, replace=False).tolist()
     found = checking.check(checking.run(some))
     assert set(found.won) == {key for key in some if not checking.won[key]}
     assert set(found.lost) == {key for key in some if checking.won[key]}
     assert found.verdict == "small" and found.near == 1.0 and found.n == 2985
 
-
-def test_a_judges_tie_where_the_published_loses_is_a_change(checking: Checking) -> None:
     tied = [key for key, won in checking.won.items() if not won][:200]
     found = checking.check(checking.run(facts=replace(FACTS, family="judge"), tied=tied))
     assert found.verdict == "unexplained"
@@ -137,19 +123,16 @@ def test_what_settings_explain_depends_on_which_are_known_and_on_how_much_it_is(
         assert {board: each.verdict for board, each in found.items()} == verdicts
 
 
-@pytest.mark.parametrize(
-    ("asked", "family", "model"),
-    [
+def test_only_the_same_id_is_the_same_model() -> None:
+    alike = ["org/rm", "org/rm_ref_free", "org/RM", "a/rm"]
+    for asked, family, model in (
         ("org/rm@0f0f", "classifier", "org/rm"),
         ("org/rm", "logprob-mean", "org/rm_ref_free"),
         ("ORG/rm", "classifier", ""),
         ("/models/org/rm", "classifier", ""),
-    ],
-)
-def test_only_the_same_id_is_the_same_model(asked: str, family: str, model: str) -> None:
-    alike = ["org/rm", "org/rm_ref_free", "org/RM", "a/rm"]
-    found = find_published(replace(FACTS, model=asked, family=family), [*alike, "demo", "b/x"])
-    assert (found.model, {*found.similar}) == (model, {*alike} - {model})
+    ):
+        found = find_published(replace(FACTS, model=asked, family=family), [*alike, "demo", "b/x"])
+        assert (found.model, {*found.similar}) == (model, {*alike} - {model}), asked
 
 
 def scored(subset: str, n: int, wins: int) -> list[ScoredPair]:
@@ -158,9 +141,12 @@ def scored(subset: str, n: int, wins: int) -> list[ScoredPair]:
     ]
 
 
+CHAT = [row for each in SECTIONS["Chat"] for row in scored(each, COUNTS[each], COUNTS[each])]
+"""All pairs of a section, won."""
+
+
 def test_where_only_scores_are_published_whole_sections_are_compared() -> None:
-    rows = [row for each in SECTIONS["Chat"] for row in scored(each, COUNTS[each], COUNTS[each])]
-    rows += scored("hep-go", 164, 100)
+    rows = [*CHAT, *scored("hep-go", 164, 100)]
     board = dict.fromkeys(SECTIONS, 0.98)
     found = check_sections(FACTS, rows, MODEL, board, SAME)
     assert [(part.section, part.there) for part in found.parts] == [
@@ -207,7 +193,7 @@ def beside(home: Path, mine: Sequence[float], board: BoardSettings) -> RunCheck:
         ScoredPair(f"{subset}:{at}", subset, "", 2 * won - 1, 0.0, 5, 5)
         for at, (subset, won) in enumerate(zip(SUBSETS, mine, strict=True))
     ]
-    run = finished(home, SHOWN, rows)
+    run = recorded_run(home, SHOWN, rows)
     matrix = matrix_of({"mine": mine, HOSTILE: [1, 1, 1, 0, 1]}, SUBSETS)
     field = Field(benchmark_table(), matrix, {"mine": run}, ("x",), own=frozenset(["mine"]))
     return RunCheck(run, "mine", Match(HOSTILE, ()), check_pairs(field, "mine", HOSTILE, board))
@@ -225,10 +211,9 @@ def test_a_check_says_what_changed_and_what_may_explain_it(name: str, tmp_path: 
 
 
 def test_a_check_of_sections_alone_and_one_of_a_similar_name_say_so(tmp_path: Path) -> None:
-    rows = [row for each in SECTIONS["Chat"] for row in scored(each, COUNTS[each], COUNTS[each])]
     other = BoardSettings("tulu", 2048, "float16", "", quantized=True)
     facts, pairs = replace(SHOWN, template="basic:1"), beside(tmp_path, [1] * 5, NOT_KNOWN)
-    of_sections = check_sections(facts, rows, HOSTILE, {"Chat": 0.9}, other)
+    of_sections = check_sections(facts, CHAT, HOSTILE, {"Chat": 0.9}, other)
     check_shown("settings that differ", replace(pairs, check=of_sections))
     similar = Match("", ("other/<i>rm",))
     check_shown("a similar name", replace(pairs, own="", match=similar, check=None))

@@ -41,7 +41,7 @@ from scoring.record import Run
 from tests.conftest import until
 from tests.support.beginning import baseline_run
 from tests.support.hostile import MARKUP
-from tests.support.hub_server import Account, HubServer, Repo
+from tests.support.hub_server import Account, HubServer, Repo, use_hub
 from tests.support.tables import benchmark_table
 
 TOKEN, SERVERS_TOKEN = "hf_ofTheVisitor", "hf_ofTheServer"
@@ -84,13 +84,10 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
     (tmp_path / "token").write_text(SERVERS_TOKEN)
     (tmp_path / "temp").mkdir()
     with HubServer(repos, {TOKEN: Account("ana", ROLES)}) as hub:
-        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        use_hub(hub.url, tmp_path / "hub", monkeypatch)
         monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
         monkeypatch.setenv("HF_TOKEN", SERVERS_TOKEN)
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temp"))
-        close_session()
         yield hub
         sent = {request.authorization for request in hub.requests}
         assert f"Bearer {SERVERS_TOKEN}" not in sent
@@ -98,35 +95,30 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
     close_session()
 
 
-@pytest.mark.parametrize(
-    ("repo", "asks", "is_request"),
-    [("ana/results", False, False), ("ana/results", True, True), ("other/results", False, True)],
-)
 def test_what_was_shown_is_sent_and_to_other_people_as_a_pull_request(
-    repo: str,
-    asks: bool,
-    is_request: bool,
-    seen: Sending,
-    run: Run,
-    bench: PairTable,
-    server: HubServer,
+    seen: Sending, run: Run, bench: PairTable, server: HubServer
 ) -> None:
     assert account_of(TOKEN) == ("ana", {"ana", "lab", "crew"})  # may write to those
     assert (seen.run_id, seen.repo, seen.name) == (run.id, "ana/results", "ana/my-model")
     accuracies, columns = seen.files
     lines = columns.head.split("\n")
     assert len(lines) == HEAD_LINES and max(map(len, lines)) <= HEAD_COLUMNS + 1
-    to = replace(seen, repo=repo)
-    sent = publish(to, run, bench, Hub(), token=f" {TOKEN}\n", as_pull_request=asks)
-    [commit] = server.commits
-    assert (commit.repo, commit.account) == (f"datasets/{repo}", "ana")
-    assert commit.message == "Results of ana/my-model"
-    assert sent.is_pull_request == commit.is_pull_request == is_request
-    assert sent.url.startswith(f"{server.url}/datasets/{repo}/")
-    assert {path: len(content) for path, content in commit.files.items()} == {
-        file.path: file.n_bytes for file in seen.files
-    }
-    assert json.loads(commit.files[accuracies.path])["model"] == "ana/my-model"
+    sizes = {file.path: file.n_bytes for file in seen.files}
+    for repo, asks, is_request in (
+        ("ana/results", False, False),
+        ("ana/results", True, True),
+        ("other/results", False, True),
+    ):
+        to = replace(seen, repo=repo)
+        sent = publish(to, run, bench, Hub(), token=f" {TOKEN}\n", as_pull_request=asks)
+        commit = server.commits[-1]
+        assert (commit.repo, commit.account) == (f"datasets/{repo}", "ana")
+        assert commit.message == "Results of ana/my-model"
+        assert sent.is_pull_request == commit.is_pull_request == is_request
+        assert sent.url.startswith(f"{server.url}/datasets/{repo}/")
+        assert {path: len(content) for path, content in commit.files.items()} == sizes
+        assert json.loads(commit.files[accuracies.path])["model"] == "ana/my-model"
+    assert len(server.commits) == 3
 
 
 def test_only_the_visitors_token_is_sent_and_it_is_written_nowhere(
@@ -155,8 +147,8 @@ def test_only_the_visitors_token_is_sent_and_it_is_written_nowhere(
     assert [place for place in places if TOKEN in place] == []
 
 
-def test_nothing_is_sent_that_was_not_shown_nor_without_a_token(
-    seen: Sending, run: Run, bench: PairTable, server: HubServer
+def test_nothing_is_sent_that_was_not_shown_or_has_changed_since_nor_without_a_token(
+    seen: Sending, run: Run, bench: PairTable, server: HubServer, tmp_path: Path
 ) -> None:
     for shown in (None, {"repo": "ana/results"}, replace(seen, run_id="another")):
         with pytest.raises(KnownError, match="press Preview"):
@@ -166,11 +158,6 @@ def test_nothing_is_sent_that_was_not_shown_nor_without_a_token(
             publish(seen, run, bench, Hub(), token=token)
         assert "hf_a" not in str(caught.value) and "xxx" not in str(caught.value)
     assert server.requests == []
-
-
-def test_a_run_that_changed_since_it_was_shown_is_shown_again_first(
-    seen: Sending, run: Run, bench: PairTable, server: HubServer, tmp_path: Path
-) -> None:
     mine = Run.open(shutil.copytree(run.folder, tmp_path / run.id))
     path = mine.folder / "rewards.jsonl"
     lines = path.read_text().splitlines()

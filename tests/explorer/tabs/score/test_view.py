@@ -17,7 +17,7 @@ from explorer.core.address_view import NOTHING_SENT, Sent
 from explorer.data.table import PairTable
 from explorer.page import views_of
 from explorer.reader.state import PairsState
-from explorer.runs.cards import card_of, change_card
+from explorer.runs.cards import card_of
 from explorer.runs.listing import PAGE_RUNS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
@@ -28,7 +28,7 @@ from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.results.exchange import EXCHANGE_FORMATS
-from tests.conftest import PATIENCE, until
+from tests.conftest import until
 from tests.support.beginning import finished
 from tests.support.hostile import MARKUP
 from tests.support.hub_server import Repo, served_hub
@@ -170,9 +170,7 @@ def test_the_hub_is_searched_and_what_is_found_is_taken(
     assert read_score(taken)[0].model == "org/small-rm"
 
 
-def test_a_run_is_reported_listed_and_seen_by_its_owners_pages_alone(
-    score: ScoreView, shared: ScoreView
-) -> None:
+def test_a_run_is_reported_listed_and_seen_by_its_owners_pages_alone(shared: ScoreView) -> None:
     shown = scored(shared, which="subset", per_subset=1)
     assert "Finished" in shown["status"] and "23 of 23 pairs" in words(shown["numbers"])
     assert "Against published results" in shown["check"]
@@ -182,23 +180,23 @@ def test_a_run_is_reported_listed_and_seen_by_its_owners_pages_alone(
     assert "There is no such run" in other["bar"] and run.id not in str(other)
     gone = regions(shared, who=YOU, run="20200101-000000-0000000000000000")
     assert words(gone["bar"]) == words(other["bar"])  # somebody else's is as one that is gone
-
-
-def test_why_a_run_was_refused_is_told_beside_the_report_of_the_last(score: ScoreView) -> None:
-    scored(score, which="subset", per_subset=1)
-    shown = scored(score, model="no-one/no-such-model")
+    shown = scored(shared, model="no-one/no-such-model")  # whose refusal leaves the report
     assert "no-one/no-such-model is not on this machine" in shown["status"]
     assert "23 of 23 pairs" in words(shown["numbers"])
 
 
 def test_every_page_sees_the_run_that_waits_without_another_runs_numbers_and_stops_it(
-    score: ScoreView,
+    shared: ScoreView,
 ) -> None:
-    scored(score, which="subset", per_subset=1)
-    with score.runs.scorers.turn(SHE):
-        address = score.start("?tab=score&model=longer", ME, {})
+    """Every page of its owner, that is."""
+    scored(shared, which="subset", per_subset=1)
+    with shared.runs.scorers.turn(SHE):
+        address = shared.start("?tab=score&model=longer", ME, {})
+        [live] = shared.runs.live.of(ME)
         for query in (address, "?tab=score"):
-            _, written = score.regions(query, ME, {})
+            shared.stop(query, YOU, {})
+            assert not live.stop.is_set()
+            _, written = shared.regions(query, ME, {})
             assert "ahead of you in the queue" in written["status"]()
             for name in ("status", "latest", "buttons"):
                 assert "data-refresh" in written[name]()
@@ -206,53 +204,32 @@ def test_every_page_sees_the_run_that_waits_without_another_runs_numbers_and_sto
             assert "disabled" in start and 'id="stop"' in stop
             numbers = written["numbers"]()
             assert "No pairs yet" in numbers and "23 of 23" not in words(numbers)
-        assert "Waiting: longer" in regions(score, panel="runs")["runs"]
-        score.stop("?tab=score", ME, {})
-        until(lambda: not score.runs.live.of(ME))
-        _, written = score.regions(address, ME, {})
+        assert "Waiting: longer" in regions(shared, panel="runs")["runs"]
+        shared.stop("?tab=score", ME, {})
+        until(lambda: not shared.runs.live.of(ME))
+        _, written = shared.regions(address, ME, {})
         assert "topped" in written["status"]() and "data-refresh" not in written["status"]()
 
 
-def test_nobody_stops_anothers_run(shared: ScoreView) -> None:
-    with shared.runs.scorers.turn(SHE):
-        address = shared.start("?tab=score&model=longer", ME, {})
-        shared.stop(address, YOU, {})
-        shared.stop("?tab=score", YOU, {})
-        [live] = shared.runs.live.of(ME)
-        assert not live.stop.is_set()
-    assert live.ended.wait(PATIENCE)
-
-
-def test_a_run_is_named_shared_and_removed_in_two_steps(
-    score: ScoreView, stores: Stores, demo: PairTable
-) -> None:
-    run = finished(stores.runs, "longer", demo, np.arange(4))
-    query = f"?tab=score&panel=runs&run={run.id}"
-    assert score.rename(query, ME, {"value": MARKUP}) == query
-    assert card_of(run).title == MARKUP
-    assert MARKUP not in regions(score, panel="runs", run=run.id)["runs"]
-    score.share(query, ME, {"value": "1"})
-    assert card_of(run).public and "checked" in regions(score, panel="runs", run=run.id)["runs"]
-    assert "Yes, delete it" not in regions(score, panel="runs", run=run.id)["runs"]
-    assert "Yes, delete it" in regions(score, panel="runs", run=run.id, delete=1)["runs"]
-    assert score.remove(query, ME, {"value": run.id}) == "?tab=score&panel=runs"
-    assert not run.folder.exists()
-
-
-def test_who_does_not_own_a_public_run_can_look_at_it_and_change_nothing(
+def test_a_run_is_named_shared_and_removed_in_two_steps_by_its_owner_alone(
     shared: ScoreView, stores: Stores, demo: PairTable
 ) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(4))
-    change_card(run, lambda _: replace(card_of(run), public=True))
     query = f"?tab=score&panel=runs&run={run.id}"
-    for who, is_own in ((ME, True), (YOU, False)):
-        shown = regions(shared, who=who, panel="runs", run=run.id)["runs"]
-        assert "4 / 4" in words(shown)
-        assert ("Delete…" in shown) is ("run-owned" in shown) is is_own
+    assert shared.rename(query, ME, {"value": MARKUP}) == query
+    shared.share(query, ME, {"value": "1"})
     for change in (shared.rename, shared.share, shared.remove):
         with pytest.raises(KnownError, match="There is no such run"):
-            change(query, YOU, {"value": run.id if change == shared.remove else "1"})
-    assert run.folder.exists() and not card_of(run).title
+            change(query, YOU, {"value": run.id if change == shared.remove else "0"})
+    assert card_of(run).title == MARKUP and card_of(run).public
+    for who, is_own in ((ME, True), (YOU, False)):
+        shown = regions(shared, who=who, panel="runs", run=run.id)["runs"]
+        assert "4 / 4" in words(shown) and MARKUP not in shown
+        assert ("Delete…" in shown) is ("run-owned" in shown) is ("checked" in shown) is is_own
+        assert "Yes, delete it" not in shown
+    assert "Yes, delete it" in regions(shared, panel="runs", run=run.id, delete=1)["runs"]
+    assert shared.remove(query, ME, {"value": run.id}) == "?tab=score&panel=runs"
+    assert not run.folder.exists()
 
 
 def test_many_runs_come_on_pages_newest_first_and_are_searched(
