@@ -52,6 +52,7 @@ def written(now: Scene, form: FailFormat, folder: Path, notes: PairNotes = NONE)
 TURNS = [{"role": role, "content": role} for role in ("user", "assistant", "user")]
 SEVERAL = lost(prompt=TURNS, chosen=["good", "better"], rejected=["bad"], subset="Ties")
 NOTES = {row: mark_of(FIELD.table, row) for row in (2, 3)}
+KEY_ALONE = mark_of(TEXTLESS.table, 2, has_texts=False)
 EXPORTS: Mapping[str, tuple[Scene, PairNotes]] = {
     "every pair.csv": (shown_of(kind="all"), PairNotes({NOTES[3]: "=wrong way round"})),
     "losses for TRL.jsonl": (shown_of(), PairNotes({NOTES[2]: "?"})),
@@ -59,7 +60,7 @@ EXPORTS: Mapping[str, tuple[Scene, PairNotes]] = {
     "report of losses.md": (
         shown_of(subset=("hep-go", "Chat | `x`")), PairNotes({NOTES[2]: "a | b <b>"}),
     ),
-    "report without texts.md": (shown_of(field=TEXTLESS), NONE),
+    "report without texts.md": (shown_of(field=TEXTLESS), PairNotes({KEY_ALONE: "both right"})),
     "report on all models.md": (shown_of("", "every"), NONE),
 }  # fmt: skip
 """File -> what is listed, and the notes of the browser."""
@@ -134,13 +135,6 @@ def test_what_a_browser_sends_wrongly_or_keeps_nothing_of_is_told(
 ) -> None:
     with pytest.raises(KnownError, match=words):
         kept(view, sent)
-
-
-@pytest.mark.parametrize("has_texts", [True, False])
-def test_a_note_is_of_its_pair_alone_by_its_texts_or_else_its_key(has_texts: bool) -> None:
-    field = small_field(has_texts=has_texts)
-    notes = PairNotes({mark_of(field.table, 2, has_texts=has_texts): "both are right"})
-    assert [notes.of(field, row) for row in range(8)] == ["", "", "both are right", *[""] * 5]
 
 
 def test_a_note_is_one_line_and_what_is_none_is_left() -> None:
