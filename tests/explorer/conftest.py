@@ -50,12 +50,11 @@ def no_app_before_it_is_launched() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def hub_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def hub_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What a developer has downloaded must not decide what a test sees."""
-    folder = tmp_path_factory.mktemp("hub")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(constants, "HF_HUB_CACHE", str(folder))
-        yield folder
+        patch.setattr(constants, "HF_HUB_CACHE", str(tmp_path_factory.mktemp("hub")))
+        yield
 
 
 @pytest.fixture
@@ -65,10 +64,9 @@ def put_in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PutInCache:
 
     def put(repo: str, files: Mapping[str, bytes]) -> None:
         home = tmp_path / "hub" / f"datasets--{repo.replace('/', '--')}"
-        (home / "refs").mkdir(parents=True)
-        (home / "refs" / "main").write_text(COMMIT)
-        for name, content in files.items():
-            path = home / "snapshots" / COMMIT / name
+        of_commit = {f"snapshots/{COMMIT}/{name}": content for name, content in files.items()}
+        for name, content in {"refs/main": COMMIT.encode(), **of_commit}.items():
+            path = home / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
 
