@@ -150,15 +150,11 @@ OWN_FACTS = RunFacts(
 )
 
 
-def own_run(
-    home: Path,
-    rewards: Mapping[str, tuple[float | None, float | None]],
-    facts: RunFacts = OWN_FACTS,
-) -> Run:
+def own_run(home: Path, rewards: Mapping[str, tuple[float | None, float | None]]) -> Run:
     """A finished run of pairs of RewardBench, and of others. rewards: by their keys."""
     texts = filtered_texts()
     rows = [
         ScoredPair(key, key.rpartition(":")[0], texts.get(key, f"hash-{at}"), *both, 1, 1)
         for at, (key, both) in enumerate(rewards.items())
     ]
-    return recorded_run(home, facts, rows)
+    return recorded_run(home, OWN_FACTS, rows)

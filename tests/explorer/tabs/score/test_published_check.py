@@ -23,7 +23,7 @@ from scoring.results.reproduction import (
 )
 from scoring.spec import RunFacts, ScoredPair
 from tests.golden.reading import Outline
-from tests.support.board_data import matrix_of, own_run, real_results, with_runs
+from tests.support.board_data import filtered_texts, matrix_of, real_results, with_runs
 from tests.support.golden_files import check_golden
 from tests.support.run_facts import recorded_run
 from tests.support.tables import benchmark_table
@@ -54,12 +54,14 @@ class Checking:
     ) -> Run:
         """A finished run of keys, by default all; margins of flips are narrow."""
         keys = [*(keys or self.won)]
-        rewards: dict[str, tuple[float | None, float | None]] = {}
+        rows: list[ScoredPair] = []
         for place, key in enumerate(keys):
             margin = 0.05 if key in flips else 1 + place * 37 % len(keys) / len(keys)
             is_won = self.won[key] != (key in flips)
-            rewards[key] = (margin, 0.0) if is_won else (0.0, 0.0 if key in tied else margin)
-        return own_run(self.home, rewards, replace(facts, n_pairs=len(keys)))
+            sides = (margin, 0.0) if is_won else (0.0, 0.0 if key in tied else margin)
+            text = filtered_texts().get(key, "")
+            rows.append(ScoredPair(key, key.rpartition(":")[0], text, *sides, 100, 90))
+        return recorded_run(self.home, replace(facts, n_pairs=len(keys)), rows)
 
     def field(self, run: Run) -> tuple[Field, str]:
         own = own_names([run], [])
