@@ -216,6 +216,7 @@ HOSTILE: dict[str, Mapping[str, bytes]] = {
     "loops": with_template(NEVER * 9),
     "long-string": with_template("{{ 'x' * 9000000000 }}"),
     "globals": with_template("{{ cycler.__init__.__globals__.os.system('true') }}"),
+    "vocabulary": with_json("config.json", vocab_size=2_000_000_000),
     "deep-but-whole": with_json("config.json", a=json.loads(b'{"a":' * 899 + b"1" + b"}" * 899)),
     "odd-name": {**FILES, "..\\evil.json": b"{}"},
     "pickle": {**OTHERS, "pytorch_model.bin": b"\x80\x04cos\nsystem\n(S'true'\ntR."},

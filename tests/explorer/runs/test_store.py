@@ -12,15 +12,18 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, card_of, change_card
+from explorer.runs.running import Runs
 from explorer.runs.store import RunStore, is_locked
 from explorer.runs.visitors import Visitor
 from explorer.stats.matrix import order_of
 from scoring.clusters import clusters_of
 from scoring.errors import KnownError
+from scoring.hub.access import Hub
 from scoring.record import Run, locked, new_folder
 from scoring.spec import Plan, ScoredPack, ScoredPair
 from scoring.summary import summarise_run
 from tests.conftest import PATIENCE, until
+from tests.support.beginning import finished
 from tests.support.run_facts import MADE_UP
 
 ME, YOU = Visitor("browser:me"), Visitor("browser:you")
@@ -153,6 +156,20 @@ def test_who_looks_keeps_nobody_from_starting(tmp_path: Path) -> None:
             with locked(tmp_path):
                 assert is_locked(tmp_path)
     assert not is_locked(tmp_path)
+
+
+def test_a_run_is_locked_and_has_an_owner_before_it_says_that_it_runs(
+    tmp_path: Path, hub: Hub, demo: PairTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    genuine, told = Run._write_facts, []
+
+    def watched(run: Run) -> None:
+        told.append((run.status, is_locked(run.folder), "owner" in run.about))
+        genuine(run)
+
+    monkeypatch.setattr(Run, "_write_facts", watched)
+    finished(Runs(Settings(home=tmp_path), hub), "longer", demo, np.arange(3))
+    assert told == [("running", True, True), ("finished", True, True)]
 
 
 def test_pairs_of_one_prompt_are_one_piece_of_evidence(real: PairTable) -> None:
