@@ -137,24 +137,8 @@ def _read(name: str, content: bytes) -> Any:
     return [name, text]
 
 
-def folder_of(which: Set) -> Path:
-    """Where the files of a set lie."""
-    return Path(__file__).parent / which
-
-
 def is_public(which: Set, name: str) -> bool:
     """Whether a file may be part of the project: of the real data, figures alone."""
     is_board = name.startswith(("leaderboard", "compare", "link_tab=models"))
     has_more = "panel=" in name or name.endswith(".links.txt")
     return which == "demo" or (is_board and not has_more)
-
-
-def differing(which: Set, files: dict[str, str]) -> list[str]:
-    """The names of files that are not what they were, are gone, or are new."""
-    before = {path.name: text_of(path) for path in folder_of(which).glob("*.txt")}
-    same = {name for name in before.keys() & files.keys() if is_same(before[name], files[name])}
-    return sorted((before.keys() | files.keys()) - same)
-
-
-def text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="surrogatepass")

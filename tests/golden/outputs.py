@@ -1,8 +1,10 @@
 """Every output of the app, by name, as its visitors get them: answers, links, files, commands."""
 
+import re
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -92,15 +94,13 @@ def _commands(which: Set, pairs: Path, home: Path, results: Path) -> Iterator[Ou
 
 def _board(server: Server, **arguments: Any) -> Any:
     """The leaderboard, once it is measured."""
-    found: dict[str, Any] = {}
 
     def is_measured() -> bool:
-        found.clear()
-        found.update(server.ask("leaderboard", **arguments))
+        found = server.ask("leaderboard", **arguments)
         return "complete" not in found or found["complete"][0]["retry_after_seconds"] is None
 
     until(is_measured)
-    return found
+    return server.ask("leaderboard", **arguments)
 
 
 def _answers(server: Server, names: dict[str, str]) -> Iterator[Output]:
@@ -146,11 +146,7 @@ def _links(
 ) -> Iterator[Output]:
     """What links open."""
     for link in links:
-        yield f"{kind} {link}", Page(server, _filled(link, names)).screen()
-
-
-def _filled(link: str, names: dict[str, str]) -> str:
-    return link.format_map({**dict.fromkeys("abcd", ""), **names})
+        yield f"{kind} {link}", Page(server, link.format_map(defaultdict(str, names))).screen()
 
 
 def _files(server: Server, names: dict[str, str]) -> Iterator[Output]:
@@ -159,7 +155,7 @@ def _files(server: Server, names: dict[str, str]) -> Iterator[Output]:
         yield f"file of board.{form}", server.file(f"files/models/board.{form}?tab=models")
     for link, name, button, forms in EXPORTS:
         for form in forms:
-            file = server.file(f"files/pairs/{name}.{form}{_filled(link, names)}")
+            file = server.file(f"files/pairs/{name}.{form}{link.format_map(names)}")
             yield f"file of {button}-{form} at {link}", file
 
 
@@ -187,7 +183,5 @@ def _runs(server: Server) -> Iterator[Output]:
     yield "open run", page.screen()
     for form in ("csv", "jsonl", "json"):
         yield f"run as {form}", server.file(f"files/score/run.{form}{query}")
-    for link in page.links("?tab="):
-        if link.startswith("?tab=score"):
-            continue
+    for link in re.findall(r" -> (\?tab=(?!score).*)", "\n".join(page.screen().links)):
         yield f"link of a run to {link.partition('&')[0]}", Page(server, link).screen()

@@ -99,8 +99,3 @@ class Page:
         """The open tab from top to bottom, and what was refused."""
         outline = Outline(self.html)
         return Screen(outline.lines + self.told, outline.links)
-
-    def links(self, start: str) -> list[str]:
-        """The addresses that the open tab links to and that start so."""
-        addresses = [link.rpartition(" -> ")[2] for link in self.screen().links]
-        return [each for each in addresses if each.startswith(start)]
