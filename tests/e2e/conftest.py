@@ -23,7 +23,6 @@ OF_LEAVING = re.compile("signal is aborted|errored out|ERR_INCOMPLETE_CHUNKED_EN
 """What Gradio logs where a page is loaded anew before all was answered."""
 OWN = re.compile(r"http://127\.0\.0\.1:\d+/|data:|blob:")
 SHARES = {"org/best": 0.95, "org/good": 0.85, "org/fair": 0.7, "org/poor": 0.6, NAMES[0]: 0.5}
-SLOW_APP = "tests.e2e.slow_app"
 
 expect.set_options(timeout=1000 * PATIENCE)
 
@@ -59,7 +58,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     short = [{"prompt": f"p{n}", "chosen": "c", "rejected": "r", "id": n} for n in range(12)]
     files = write_jsonl(home / "long.jsonl", long), write_jsonl(home / "twelve.jsonl", short)
     settings = {"EXPLORER_RESULTS": str(results), "EXPLORER_RESULTS_OF": "demo"}
-    with started(home, SLOW_APP, **settings) as (address, process):
+    with started(home, "tests.e2e.slow_app", **settings) as (address, process):
         yield App(address, process, *files)
 
 
@@ -76,15 +75,15 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def profile(browser: Browser, width: int = 1500) -> Iterator[BrowserContext]:
+def profile(browser: Browser) -> Iterator[BrowserContext]:
     """A fresh profile, whose pages may have errors."""
-    with browser.new_context(viewport={"width": width, "height": 950}) as context:
+    with browser.new_context(viewport={"width": 1500, "height": 950}) as context:
         context.set_default_timeout(1000 * PATIENCE)
         yield context
 
 
 @contextmanager
-def watched_page(browser: Browser, width: int = 1500) -> Iterator[Page]:
+def watched_page(browser: Browser) -> Iterator[Page]:
     """A page in a fresh profile, which fails by any error, and if it asks others for anything."""
     troubles: list[str] = []
 
@@ -92,7 +91,7 @@ def watched_page(browser: Browser, width: int = 1500) -> Iterator[Page]:
         if is_trouble and not OF_LEAVING.search(words):
             troubles.append(words)
 
-    with profile(browser, width) as context:
+    with profile(browser) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: add(f"page error: {error}"))
         page.on("console", lambda said: add(said.text, is_trouble=said.type == "error"))

@@ -17,7 +17,6 @@ PICTURES = ROOT / "assets" / "pictures"
 
 
 def main() -> None:
-    PICTURES.mkdir(exist_ok=True)
     shared = {"EXPLORER_PUBLIC": "1", "EXPLORER_MODELS": "Skywork/Skywork-Reward-V2-Qwen3-0.6B"}
     with (
         tempfile.TemporaryDirectory() as home,
@@ -28,19 +27,37 @@ def main() -> None:
         playwright.chromium.launch(executable_path=find(), args=ARGUMENTS) as browser,
     ):
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        _score_the_demo(page, address)
+        screen.open_app(page, address)
+        page.locator(".welcome-close").click()
+        screen.score_all(page, "188")
+        expect(page.locator(".status.finished")).to_be_visible(timeout=180_000)
+        page.locator("#score .inspect").click()
+        page.evaluate("document.documentElement.dataset.harm = 'shown'")
+        screen.rows(page).filter(has_text="hep-").first.click()
+        expect(page.locator("#pairs .pair.code")).to_be_visible()
         _draw(page, "pairs")
+
         page.goto(f"{address}/?tab=models")
         page.get_by_label("95 % intervals").check()
         expect(page.locator("#models tbody tr").nth(9)).to_be_visible()
         _draw(page, "board")
-        _score_until_sure(page, address)
+
+        screen.open_app(page, f"{address}/?tab=score")
+        page.get_by_label("Stop early").check()
+        page.get_by_label("Interval width (points)").fill("25")
+        page.get_by_label("Interval width (points)").blur()
+        page.locator("#start").click()
+        expect(page.locator(".status.running")).to_be_visible()
+        expect(page.locator(".status.stopped")).to_be_visible(timeout=180_000)
+        expect(page.locator("#published-check")).to_contain_text("published")
         _draw(page, "score")
+
         screen.open_tab(page, "Try")
         page.get_by_role("button", name="Score this pair").click()
         for seen in (".value", ".edit"):
             expect(page.locator(f"#try-pair {seen}").first).to_be_visible(timeout=60_000)
         _draw(page, "try")
+
         people = [browser.new_page(viewport={"width": 1400, "height": 1000}) for _ in range(2)]
         for page in people:
             screen.open_app(page, shared_address)
@@ -57,32 +74,6 @@ def _draw(page: Page, name: str) -> None:
         page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
         page.wait_for_timeout(400)
         page.screenshot(path=PICTURES / f"{name}-{theme}.png", full_page=True)
-
-
-def _score_the_demo(page: Page, address: str) -> None:
-    screen.open_app(page, address)
-    page.locator(".welcome-close").click()
-    screen.score_all(page, "188")
-    expect(page.locator(".status.finished")).to_be_visible(timeout=180_000)
-    page.locator("#score .inspect").click()
-    rows = page.locator("#pairs .list tbody tr")
-    expect(rows.first).to_be_visible()
-    page.evaluate("document.documentElement.dataset.harm = 'shown'")
-    rows.filter(has_text="hep-").first.click()
-    expect(page.locator("#pairs .pair.code")).to_be_visible()
-
-
-def _score_until_sure(page: Page, address: str) -> None:
-    page.goto(address)
-    expect(page.locator("#pairs .count")).to_have_text("188 of 188 pairs")
-    screen.open_tab(page, "Score")
-    page.get_by_label("Stop early").check()
-    page.get_by_label("Interval width (points)").fill("25")
-    page.get_by_label("Interval width (points)").blur()
-    page.locator("#start").click()
-    expect(page.locator(".status.running")).to_be_visible()
-    expect(page.locator(".status.stopped")).to_be_visible(timeout=180_000)
-    expect(page.locator("#published-check")).to_contain_text("published")
 
 
 if __name__ == "__main__":

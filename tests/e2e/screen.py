@@ -32,26 +32,10 @@ def open_tab(page: Page, name: str) -> None:
     page.get_by_role("tab", name=name, exact=True).click()
 
 
-def open_panel(page: Page, name: str, part: str = "pairs") -> None:
-    """Open a panel of the tab that is open."""
-    panels = page.locator(f"#{part}").get_by_role("group", name="View", exact=True)
+def open_panel(page: Page, name: str) -> None:
+    """Open a panel of the Pairs tab."""
+    panels = page.locator("#pairs").get_by_role("group", name="View", exact=True)
     panels.get_by_role("link", name=name, exact=True).click()
-
-
-def open_runs(page: Page) -> None:
-    open_tab(page, "Score")
-    open_panel(page, "All runs", part="score")
-
-
-def read_results(page: Page) -> None:
-    """Wait until the published results are read."""
-    expect(page.locator("#read-status")).to_be_empty()
-
-
-def choose_model(page: Page, name: str) -> None:
-    """Type a model's name on the Score tab."""
-    page.locator("#model").fill(name)
-    page.locator("#model").press("Enter")
 
 
 def score_sample(page: Page) -> None:
@@ -79,12 +63,8 @@ def begin_review(page: Page) -> Locator:
     return page.get_by_test_id("review-progress")
 
 
-def in_view(page: Page) -> int:
-    """How many pairs the Pairs tab says that it lists."""
-    return int(count(page).inner_text().split()[0].replace(",", ""))
-
-
 def count(page: Page) -> Locator:
+    """How many pairs the Pairs tab says that it lists."""
     return page.get_by_test_id("result-count")
 
 
@@ -117,10 +97,10 @@ def press_at_once(page: Page, keys: str) -> None:
     )
 
 
-def copied_link(page: Page, part: str) -> str:
-    """Press Copy link in a part of the page; what is in the clipboard then."""
+def copied_link(page: Page) -> str:
+    """Press Copy link on the Pairs tab; what is in the clipboard then."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    button = page.locator(f"#{part} .copy-link")
+    button = page.locator("#pairs .copy-link")
     button.click()
     expect(button).to_have_text("Copied")
     return str(page.evaluate("navigator.clipboard.readText()"))

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e import screen
-from tests.e2e.conftest import App, watched_page
+from tests.e2e.conftest import App
 
 pytestmark = pytest.mark.e2e
 
@@ -52,7 +52,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(app: App, page: Page) -> None:
 
     for address in VIEWS:
         screen.open_app(page, f"{app.address}/{address}")
-        screen.read_results(page)
+        expect(page.locator("#read-status")).to_be_empty()  # the published results are read
         look(address)
     screen.open_app(page, app.address)
     screen.begin_review(page)
@@ -91,12 +91,9 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(app: App, page: Pa
     expect(box).to_be_focused()
     page.keyboard.press("j")
     expect(page.locator(".position:visible")).to_contain_text("2 of")
-    body, warning = (
-        screen.pair(page).locator(".chosen .body"),
-        screen.pair(page).locator(".warning"),
-    )
+    body = screen.pair(page).locator(".chosen .body")
     expect(body).to_have_css("visibility", "hidden")
-    warning.get_by_role("button", name="Always show").focus()
+    screen.pair(page).get_by_role("button", name="Always show").focus()
     page.keyboard.press("Enter")
     page.locator("#theme-button").press("Enter")
     screen.open_app(page)
@@ -104,9 +101,10 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(app: App, page: Pa
     expect(body).to_have_css("visibility", "visible")
 
 
-def test_the_list_scrolls_by_itself_and_half_wide_filters_open_over_it(
+def test_the_list_scrolls_by_itself_and_the_less_room_there_is_the_less_is_shown_at_once(
     app: App, page: Page
 ) -> None:
+    """On a phone one pane, where a shared link shows its pair first."""
     page.set_viewport_size({"width": 1366, "height": 768})
     screen.open_app(page, app.address)
     for n in (50, 75):  # more follow as often as the end is scrolled to
@@ -126,20 +124,17 @@ def test_the_list_scrolls_by_itself_and_half_wide_filters_open_over_it(
     page.set_viewport_size({"width": 683, "height": 384})  # 1366 x 768 at 200 %
     expect(screen.rows(page).nth(4)).to_be_in_viewport(ratio=1)
 
-
-def test_a_phone_shows_one_pane_and_a_shared_pair_first(app: App, browser: Browser) -> None:
-    with watched_page(browser, width=390) as page:
-        screen.open_app(page, app.address)
-        chosen = page.get_by_test_id("reader-chosen")
-        expect(chosen).to_be_hidden()
-        screen.rows(page).nth(2).click()
-        expect(chosen).to_be_in_viewport()
-        expect(screen.rows(page).first).to_be_hidden()
-        page.get_by_role("button", name="Filters").click()
-        page.get_by_test_id("facet").first.click()
-        page.get_by_role("button", name="List", exact=True).last.click()
-        expect(screen.count(page)).to_have_text("40 of 188 pairs")
-        shared = page.url
-    with watched_page(browser, width=390) as page:
-        screen.open_app(page, shared)
-        expect(page.get_by_test_id("reader-chosen")).to_be_in_viewport()
+    page.set_viewport_size({"width": 390, "height": 950})
+    screen.open_app(page, app.address)
+    chosen = page.get_by_test_id("reader-chosen")
+    expect(chosen).to_be_hidden()
+    screen.rows(page).nth(2).click()
+    expect(chosen).to_be_in_viewport()
+    expect(screen.rows(page).first).to_be_hidden()
+    page.get_by_role("button", name="Filters").click()
+    box.click()
+    page.get_by_role("button", name="List", exact=True).last.click()
+    expect(screen.count(page)).to_have_text("40 of 188 pairs")
+    expect(chosen).to_be_hidden()
+    screen.open_app(page)
+    expect(chosen).to_be_in_viewport()

@@ -17,7 +17,6 @@ from tests.support.serving import started
 pytestmark = pytest.mark.e2e
 
 EARLIER = Path(__file__).with_name("earlier")
-KEEP = "(kept) => { for (const name in kept) localStorage.setItem(name, kept[name]); }"
 
 
 def begin(page: Page, app: App) -> Locator:
@@ -89,45 +88,9 @@ def test_no_press_is_lost_and_marks_go_to_a_colleague_and_come_back(
     expect(page.locator(".colleague")).to_have_text("Colleague: keep (fine)")
 
 
-def test_quick_keys_mark_what_they_stepped_to_and_nothing_after_the_last_pair(
+def test_undo_takes_back_quick_keys_mark_what_they_stepped_to_and_a_full_browser_is_told_of(
     app: App, page: Page
 ) -> None:
-    progress = begin(page, app)
-    screen.press_at_once(page, "11")
-    expect_pair(page, 2)
-    screen.press_at_once(page, "k2")
-    expect(page.locator("[data-list=drop]")).to_have_text("1 drop")
-    assert short(marks_of(page)) == "0k 1d"
-    expect_pair(page, 2)
-    screen.press_at_once(page, 8 * "1")
-    expect(progress).to_have_text("10 of 12 reviewed")
-    screen.press_at_once(page, "1133")
-    expect(page.get_by_text("All pairs are marked.")).to_be_visible()
-    expect(page.locator("[data-list=keep]")).to_have_text("11 keep")
-    expect_pair(page, 11)
-
-
-def test_pairs_passed_over_come_again_and_two_tabs_see_each_others_marks(
-    app: App, page: Page
-) -> None:
-    begin(page, app)
-    screen.press_at_once(page, "nn" + 8 * "1")
-    other = page.context.new_page()
-    screen.open_app(other, screen.copied_link(page, "pairs"))
-    in_other = other.get_by_test_id("review-progress")
-    expect(in_other).to_have_text("8 of 12 reviewed")
-    screen.press_at_once(page, "11")
-    expect(in_other).to_have_text("10 of 12 reviewed")
-    page.wait_for_url("**/*pair=twelve:0*panel=review*")
-    expect_pair(page, 0)
-    page.keyboard.press("u")
-    expect_pair(page, 11)
-    expect(in_other).to_have_text("9 of 12 reviewed")
-    other.close()
-    assert short(marks_of(page)) == " ".join(f"{n}k" for n in range(2, 11))
-
-
-def test_undo_takes_back_the_last_mark_and_leaves_its_note(app: App, page: Page) -> None:
     progress = begin(page, app)
     page.locator("#pair-note").fill("why")
     page.locator("#pair-note").press("Enter")
@@ -143,40 +106,64 @@ def test_undo_takes_back_the_last_mark_and_leaves_its_note(app: App, page: Page)
     expect(progress).to_have_text("0 of 12 reviewed")
     expect(page.locator("#pair-note")).to_have_value("why")
 
+    screen.press_at_once(page, "11")
+    expect_pair(page, 2)
+    screen.press_at_once(page, "k2")
+    expect(page.locator("[data-list=drop]")).to_have_text("1 drop")
+    assert short(marks_of(page)) == "0k 1d"
+    expect_pair(page, 2)
+    screen.press_at_once(page, 8 * "1")
+    expect(progress).to_have_text("10 of 12 reviewed")
+    screen.press_at_once(page, "1133")
+    expect(page.get_by_text("All pairs are marked.")).to_be_visible()
+    expect(page.locator("[data-list=keep]")).to_have_text("11 keep")
+    expect_pair(page, 11)
 
-def test_a_note_is_kept_when_its_field_is_left_and_when_the_page_is(
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('full') } }")
+    page.keyboard.press("u")
+    expect(progress).to_have_text("11 of 12 reviewed")
+    expect(page.get_by_text("This browser cannot keep your marks")).to_be_visible()
+    assert len(marks_of(page)) == 11
+
+
+def test_notes_are_kept_pairs_passed_over_come_again_and_two_tabs_see_each_others_marks(
     app: App, leaving: Page
 ) -> None:
-    begin(leaving, app)
-    note = leaving.locator("#pair-note")
+    page, _ = leaving, begin(leaving, app)
+    note = page.locator("#pair-note")
     note.fill("of the first")
-    leaving.locator(".reader-next:visible").click()
-    expect_pair(leaving, 1)
+    page.locator(".reader-next:visible").click()
+    expect_pair(page, 1)
     expect(note).to_have_value("")
     note.fill("of the second")
-    leaving.reload()
+    page.reload()
     expect(note).to_have_value("of the second")
-    leaving.locator(".reader-previous:visible").click()
-    screen.press_at_once(leaving, "11")
-    expect_pair(leaving, 2)
-    assert [each["note"] for each in marks_of(leaving)] == ["of the first", "of the second"]
+    page.locator(".reader-previous:visible").click()
+    screen.press_at_once(page, "11")
+    expect_pair(page, 2)
+    assert [each["note"] for each in marks_of(page)] == ["of the first", "of the second"]
     note.fill("of the third")
-    leaving.go_back()
-    expect_pair(leaving, 0)
+    page.go_back()
+    expect_pair(page, 0)
     expect(note).to_have_value("of the first")
-    leaving.go_forward()
+    page.go_forward()
+    expect_pair(page, 2)
     expect(note).to_have_value("of the third")
 
-
-def test_where_a_browser_keeps_nothing_more_the_page_says_so_and_offers_the_file(
-    app: App, page: Page
-) -> None:
-    progress = begin(page, app)
-    page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('full') } }")
-    screen.press_at_once(page, "12")
-    expect(progress).to_have_text("2 of 12 reviewed")
-    expect(page.get_by_text("This browser cannot keep your marks")).to_be_visible()
-    assert short(marks_of(page)) == "0k 1d"
+    screen.press_at_once(page, "nn" + 6 * "1")
+    other = page.context.new_page()
+    screen.open_app(other, screen.copied_link(page))
+    in_other = other.get_by_test_id("review-progress")
+    expect(in_other).to_have_text("8 of 12 reviewed")
+    screen.press_at_once(page, "11")
+    expect(in_other).to_have_text("10 of 12 reviewed")
+    page.wait_for_url("**/*pair=twelve:2*panel=review*")
+    expect_pair(page, 2)
+    screen.press_at_once(page, "u")
+    expect_pair(page, 11)
+    expect(in_other).to_have_text("9 of 12 reviewed")
+    other.close()
+    assert short(marks_of(page)) == " ".join(f"{n}k" for n in (0, 1, *range(4, 11)))
 
 
 def test_a_browser_of_an_earlier_version_finds_what_it_kept(tmp_path: Path, leaving: Page) -> None:
@@ -190,7 +177,7 @@ def test_a_browser_of_an_earlier_version_finds_what_it_kept(tmp_path: Path, leav
     page = leaving
     with started(tmp_path, EXPLORER_PUBLIC="1") as (address, _):
         page.goto(f"{address}/favicon.ico")
-        page.evaluate(KEEP, kept)
+        page.evaluate("(kept) => Object.assign(localStorage, kept)", kept)
         screen.open_app(page, address)
         progress = screen.begin_review(page)
         expect(progress).to_have_text("10 of 188 reviewed")
@@ -200,5 +187,5 @@ def test_a_browser_of_an_earlier_version_finds_what_it_kept(tmp_path: Path, leav
         expect(progress).to_have_text("9 of 188 reviewed")
         screen.open_tab(page, "Try")
         expect(page.locator("#try-prompt")).to_have_value("What is typed?")
-        screen.open_runs(page)
+        screen.open_app(page, f"{address}/?tab=score&panel=runs")
         expect(page.locator("#runs-list .run-name")).to_have_count(1)

@@ -55,9 +55,7 @@ HARMFUL = pair("a", css="may-harm", chosen="hurts") + pair("b", css="may-harm", 
 PLACES = "[query('.here').dataset.difference, query('.difference-place').textContent]"
 HARM = "[document.documentElement.dataset.harm, localStorage['rewardbench-explorer-harm']]"
 VISIBLE = "['a', 'b'].map((id) => getComputedStyle(document.getElementById(id)).visibility)"
-RENDERED = (
-    "[...document.querySelectorAll('.math')].map((each) => Boolean(each.querySelector('.katex')))"
-)
+RENDERED = "[...document.querySelectorAll('.math')].map((e) => Boolean(e.querySelector('.katex')))"
 UNFOLDED = "[query('.prompt').matches('[data-unfolded]'), query('.unfold').textContent]"
 LINKS = "['.katex', '.math :is(a, [id])'].map((e) => document.querySelectorAll(e).length)"
 CLIPBOARD = "navigator.clipboard.readText()"
@@ -194,18 +192,14 @@ def test_what_is_typed_while_a_tab_opens_is_what_starts(is_typed_first: bool, vi
     assert "model=typed" in view.evaluate("started[0]")
 
 
-STORED = "[localStorage.getItem('a'), localStorage.getItem('b'), sessionStorage.getItem('a')]"
-
-
-@pytest.mark.parametrize("is_denied", [True, False])
-def test_where_a_browser_keeps_nothing_the_page_does(is_denied: bool, page: Page) -> None:
+def test_where_a_browser_keeps_nothing_the_page_does(page: Page) -> None:
     """An address of data has no storage, like a frame whose cookies are blocked."""
-    page.route("http://**/*", answer)
-    page.goto("data:text/html," if is_denied else ADDRESS)
+    page.goto("data:text/html,")
     page.evaluate(script("storage"))
     page.evaluate("localStorage.setItem('a', 1); localStorage.setItem('b', 2)")
     page.evaluate("localStorage.removeItem('b')")
-    assert page.evaluate(STORED) == ["1", None, None]
+    assert page.evaluate("['a', 'b'].map((name) => localStorage.getItem(name))") == ["1", None]
+    assert page.evaluate("sessionStorage.getItem('a')") is None
 
 
 LINE = {
@@ -244,10 +238,7 @@ AGREEMENT: dict[str, tuple[list[list[Mark]], dict[str, Any]]] = {
         ([SAME, SAME[::-1]], {"table": [[1, 0, 0], [0, 1, 0], [0, 0, 0]]}),
     "of the same texts each once": ([SAME, SAME[1:]], {"n": 1}),
 }  # fmt: skip
-AGREE = """([mine, theirs]) => {
-  const { answers, ...found } = window.explorer.review.agreement(mine, theirs);
-  return found;
-}"""
+AGREE = "([mine, theirs]) => window.explorer.review.agreement(mine, theirs)"
 READ = "(line) => { try { return explorer.review.checked(line) } catch (e) { return e.message } }"
 NO_MARKS: dict[str, tuple[dict[str, Any] | None, str]] = {
     "a key that is no text": ({"key": 3}, "source and key must be text"),
