@@ -313,6 +313,8 @@ SITES: dict[str, tuple[dict[str, Any], list[tuple[str, str | None, str]]]] = {
         ("192.168.1.7", "http://192.168.1.7:7860", ""),
         ("gpu-box.local", "http://gpu-box.local:7860", ""),
         ("gpu-box.local", "https://other.example", "another site"),
+        ("127.0.0.1", "https://other.example", "another site"),
+        ("192.168.1.7", "http://localhost:3000", "another site"),
         ("other.example", "http://other.example", "EXPLORER_PROXIES=1"),
     ]),
 }  # fmt: skip

@@ -64,3 +64,22 @@ def test_stats_are_those_of_numpy(table: PairTable, shown: Measured) -> None:
             wanted = of.mean(), np.median(of), np.percentile(of, 95), of.std()
             assert found == pytest.approx(wanted)
             assert (spread.minimum, spread.maximum) == (of.min(), of.max())
+
+
+KNOWN: dict[str | None, tuple[float, float, float, int, int]] = {
+    "alpacaeval-length": (220.7, 1780.7, 1906.2, 6405, 7986),
+    "hep-java": (467.2, 353.6, 346.9, 1333, 1337),
+    "math-prm": (161.6, 524.6, 1213.1, 3356, 3456),
+    None: (236.6, 589.4, 735.9, 6405, 7986),
+}
+"""Mean characters of prompt, chosen and rejected, and the most of chosen and rejected."""
+
+
+def test_the_real_subsets_have_their_known_lengths(real: PairTable) -> None:
+    shown: tuple[Measured, ...] = ("prompt", "responses")
+    lines = [length_stats(real, np.arange(len(real)), each, "chars") for each in shown]
+    prompts, responses = ({line.subset: line.spreads for line in each} for each in lines)
+    for subset, known in KNOWN.items():
+        chosen, rejected = responses[subset]["chosen"], responses[subset]["rejected"]
+        means = [round(each.mean, 1) for each in (prompts[subset]["prompt"], chosen, rejected)]
+        assert (*means, chosen.maximum, rejected.maximum) == known
