@@ -22,7 +22,7 @@ from scoring.spec import Pair, ScoredPair
 from scoring.summary import Summary, summarise
 from tests.conftest import REAL_DATA
 from tests.support.files import write_jsonl
-from tests.support.named_rows import by_sentence
+from tests.support.refusals import by_sentence
 
 CHOSEN = ["4", "It is 4.", "It is **4**."]
 REJECTED = ["5", "It is 5, I think.", "It is **5**, I think, as it was before."]

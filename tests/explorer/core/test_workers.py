@@ -194,8 +194,7 @@ def test_all_together_keep_to_what_there_is_for_them(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("task", "reason"),
-    [((ctypes.string_at, 0), r"\(SIGSEGV\)"), ((odd_tasks.Broken,), "")],
+    ("task", "reason"), [((ctypes.string_at, 0), r"\(SIGSEGV\)"), ((odd_tasks.Broken,), "")]
 )
 def test_a_worker_that_dies_is_told_and_another_is_there(
     worker: Worker, task: tuple[Any, ...], reason: str, caplog: pytest.LogCaptureFixture

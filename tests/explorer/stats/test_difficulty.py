@@ -4,12 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.stats.difficulty import (
-    correlations,
-    discriminating_pairs,
-    failed_by_most,
-    item_rest,
-)
+from explorer.stats.difficulty import correlations, discriminating_pairs, failed_by_most, item_rest
 from tests.support.board_data import real_results
 
 

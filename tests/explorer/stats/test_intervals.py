@@ -11,14 +11,7 @@ from scipy.special import expit  # type: ignore[import-untyped]
 
 from explorer.stats.intervals import rank_intervals, ranks
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, overall_score, section_scores
-from scoring.strata import (
-    Strata,
-    one_stratum,
-    score_intervals,
-    score_models,
-    score_weights,
-    strata,
-)
+from scoring.strata import Strata, one_stratum, score_intervals, score_models, score_weights, strata
 from tests.support.board_data import v1_strata
 from tests.support.stepping import told_by
 

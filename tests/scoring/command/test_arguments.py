@@ -9,7 +9,7 @@ import pytest
 
 from scoring.command.arguments import Arguments, _parser, parse
 from scoring.spec import RunSettings
-from tests.support.named_rows import by_sentence
+from tests.support.refusals import by_sentence
 
 Capture = pytest.CaptureFixture[str]
 LEAST = "--model demo --pairs demo --out run"

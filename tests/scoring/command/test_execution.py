@@ -29,7 +29,7 @@ from scoring.spec import Pair
 from tests.conftest import PATIENCE, ROOT, until
 from tests.support.forks import Fork, command_line, environment
 from tests.support.hub_server import Repo, served_hub
-from tests.support.named_rows import by_sentence
+from tests.support.refusals import by_sentence
 
 Capture = pytest.CaptureFixture[str]
 ON_CPU = ("--device", "cpu", "--dtype", "float32")

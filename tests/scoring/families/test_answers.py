@@ -49,8 +49,7 @@ def echo(path: str, body: dict[str, Any]) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("options", "n"),
-    [(MT_BENCH, 1), ((), 2), ((*UPSTREAM, "--family", "rater"), 2)],
+    ("options", "n"), [(MT_BENCH, 1), ((), 2), ((*UPSTREAM, "--family", "rater"), 2)]
 )
 def test_each_answer_is_found_for_the_pair_and_the_order_that_was_asked(
     options: tuple[str, ...], n: int, pairs_file: Path, tmp_path: Path

@@ -24,7 +24,7 @@ from scoring.models.finding import locate
 from scoring.spec import Pair, RunSettings, as_objects
 from tests.conftest import ROOT
 from tests.support import small_models as small
-from tests.support.named_rows import by_sentence
+from tests.support.refusals import by_sentence
 from tests.support.rounding import assert_near
 from tests.support.small_heads import HEADS, TURN, formula_rewards, write_headed
 from tests.support.small_models import CPU, PACKED, PAIRS, rewards

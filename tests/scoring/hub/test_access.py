@@ -21,9 +21,8 @@ from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.opening import Pairs, fetch_pairs
 from tests.conftest import DEMO_MODEL
 from tests.support.hub_server import HubServer, Repo, served_hub, use_hub
-from tests.support.named_rows import by_sentence
 from tests.support.pair_files import TEXTS, parquet_bytes
-from tests.support.refusals import refusal
+from tests.support.refusals import by_sentence, refusal
 
 POLICY = ModelPolicy(None, local_folders=False)
 NO_IDS = (

@@ -25,8 +25,7 @@ from scoring.spec import BASELINES, ModelSpec
 from tests.conftest import DEMO_MODEL
 from tests.support.folder_hub import FolderHub
 from tests.support.hub_server import HubServer, Repo, served_hub
-from tests.support.named_rows import by_sentence
-from tests.support.refusals import refusal
+from tests.support.refusals import by_sentence, refusal
 from tests.support.small_models import CLOSED, OFFLINE, OPEN, edit_config
 
 URL = "http://host:1/v1"

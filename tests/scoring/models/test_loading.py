@@ -21,8 +21,7 @@ from scoring.models.memory import system_memory
 from scoring.run import make_job
 from scoring.spec import ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.support.named_rows import by_sentence
-from tests.support.refusals import refusal
+from tests.support.refusals import by_sentence, refusal
 from tests.support.small_models import (
     CPU,
     OFFLINE,

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring.pairs.opening import read_pairs
-from tests.support.named_rows import by_sentence
 from tests.support.pair_files import (
     ASK,
     BAD,
@@ -22,7 +21,7 @@ from tests.support.pair_files import (
     parquet_bytes,
     write_rows,
 )
-from tests.support.refusals import refusal
+from tests.support.refusals import by_sentence, refusal
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 CEDILLA = LINE.replace(b'"p"', '"ç"'.encode())

@@ -14,7 +14,7 @@ import pytest
 from scoring.benchmark import V2_COUNTS
 from scoring.results.accuracies import SetKind, read_aggregates
 from scoring.results.files import Omission
-from tests.support.named_rows import by_sentence
+from tests.support.refusals import by_sentence
 from tests.support.upstream_files import leave
 
 GOOD = {"model": "org/model", "model_type": "Seq. Classifier", "hep-js": 0.5, "chat_template": None}

@@ -18,12 +18,7 @@ from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 import scoring
 from scoring.benchmarks import Benchmark, bundled_benchmarks
 from scoring.record import Run
-from scoring.results.exchange import (
-    EXCHANGE_FORMATS,
-    ExchangeFormat,
-    exchange_file,
-    write_exchange,
-)
+from scoring.results.exchange import EXCHANGE_FORMATS, ExchangeFormat, exchange_file, write_exchange
 from scoring.spec import RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise_run
 from tests.conftest import ROOT

@@ -18,7 +18,7 @@ from scoring.results.order import FILTERED, PairOrder, align, filtered_split
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import text_hash
 from tests.support.hostile import ANY_JSON
-from tests.support.named_rows import by_sentence
+from tests.support.refusals import by_sentence
 
 Read = Callable[..., PairResults]
 

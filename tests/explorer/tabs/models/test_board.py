@@ -111,16 +111,7 @@ def test_beside_a_drawer_columns_give_way_and_names_stay_text() -> None:
 # Files
 
 
-ODD = [
-    "=1/gemma",
-    "a|b",
-    "<script>",
-    "x_y & 50%",
-    "a\n| b",
-    "日本/語",
-    "\\end{tabular}",
-    'a,"b"',
-]
+ODD = ["=1/gemma", "a|b", "<script>", "x_y & 50%", "a\n| b", "日本/語", "\\end{tabular}", 'a,"b"']
 
 
 def board_of(*names: str) -> Board:

@@ -103,10 +103,7 @@ def test_a_model_is_counted_by_which_response_is_longer_and_by_category_of_subse
 
 
 def test_intervals_are_those_of_newcombes_table() -> None:
-    table = {
-        (5, 56, 0, 29): (-0.0381, 0.1926),
-        (10, 10, 0, 20): (0.6791, 1.0000),
-    }
+    table = {(5, 56, 0, 29): (-0.0381, 0.1926), (10, 10, 0, 20): (0.6791, 1.0000)}
     for counts, interval in table.items():
         found = difference_interval(*counts)
         assert found and tuple(round(end, 4) for end in found) == interval

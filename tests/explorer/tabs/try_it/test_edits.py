@@ -133,10 +133,7 @@ def test_what_reads_one_response_is_asked_once_for_both_sides() -> None:
 
 
 MARGIN = float(len(SHORT.chosen) - len(SHORT.rejected))
-EACH_SIDE = {
-    "chosen": Effect(FILLED, MARGIN + FILLED),
-    "rejected": Effect(FILLED, MARGIN - FILLED),
-}
+EACH_SIDE = {"chosen": Effect(FILLED, MARGIN + FILLED), "rejected": Effect(FILLED, MARGIN - FILLED)}
 # By the judge, the chosen response is worth 1.5 when read first and -0.5 when second.
 SWAPPED = {"chosen": Effect(-2.0, -1.0), "rejected": Effect(2.0, -1.0)}
 EFFECTS: list[tuple[Change, bool, Reward, dict[str, Effect]]] = [
