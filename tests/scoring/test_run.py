@@ -34,10 +34,6 @@ def pair(number: int, chosen: str, rejected: str, prompt: str = "Name a colour."
     return Pair(f"mine:{number}", "mine", prompt, chosen, rejected)
 
 
-def small_pairs(n: int) -> list[Pair]:
-    return [pair(number, f"chosen {number}", f"rejected {number}") for number in range(n)]
-
-
 def longer_wins() -> Scorer:
     return open_scorer(ModelSpec("longer", "", "", "longer"), CPU)
 
@@ -198,5 +194,5 @@ def test_other_errors_pass_through() -> None:
     error = RuntimeError("shape mismatch")
     scorer = Around(longer_wins(), budget=4, memory=-1, error=error)
     with pytest.raises(RuntimeError) as raised:
-        next(score(make_job(small_pairs(20), scorer, 0), scorer))
+        next(score(make_job(uneven_pairs(20), scorer, 0), scorer))
     assert raised.value is error

@@ -126,16 +126,12 @@ def test_of_another_model_what_depends_on_one_is_left() -> None:
 PAGE_BYTES = 63_000
 
 
-def cell_html(words: str, query: Query) -> str:
-    return macro_html("excerpt", excerpt(words, query))
-
-
 @given(
     words=st.text("<>&\"'`${}=/\\ \n\tsonclik😀", max_size=40) | st.text(max_size=400),
     query=st.sampled_from(["", "s", "<", "&"]),
 )
 def test_a_cell_stays_a_text_and_small(words: str, query: str) -> None:
-    html = cell_html(words, Query(query))
+    html = macro_html("excerpt", excerpt(words, Query(query)))
     seen = HtmlReading(html, {"mark"})
     assert seen.words.strip("…") in (words if "<mark>" in html else " ".join(words.split()))
     assert len(html.encode(errors="replace")) <= CELL_BYTES + 13 * MOST_MARKS + 6

@@ -199,12 +199,6 @@ def test_the_interval_of_won_and_lost_pairs_is_bonett_and_prices(
 # Two models on all pairs: what is counted, and who is better where.
 
 
-def half_known(n_models: int, n_pairs: int) -> Any:
-    """Outcomes with halves and missing ones."""
-    values = [0.0, 1.0, 1.0, 0.5, np.nan]
-    return np.random.default_rng(0).choice(values, size=(n_models, n_pairs))
-
-
 def cells_in(part: DuelPart) -> tuple[object, ...]:
     return (part.name, part.both, part.only_a, part.only_b, part.neither)
 
@@ -212,7 +206,8 @@ def cells_in(part: DuelPart) -> tuple[object, ...]:
 def test_a_duel_is_what_counting_says() -> None:
     subsets = np.repeat(SUBSETS, 10)
     order = order_of(subsets.tolist())
-    a, b = half_known(2, len(subsets))
+    outcomes = [0.0, 1.0, 1.0, 0.5, np.nan]
+    a, b = np.random.default_rng(0).choice(outcomes, size=(2, len(subsets)))
     known = ~np.isnan(a + b)
     sections = np.array([section_of(subset) for subset in subsets])
     found = duel(a, b, order, V1)
