@@ -64,15 +64,15 @@ def row_of(key: str, rewards: Sequence[float | None], right: int) -> ScoredPair:
 
 
 def test_in_ties_each_right_response_must_beat_each_wrong_one() -> None:
-    one_below, as_good = [2, 0.5, 1, 0], [2, 1, 1, 0]
-    rows = ([2, 1.5, 1, 0], one_below, as_good, [2, None, 1, 0])
+    above, below, equal, lacking = [2, 1.5, 1, 0], [2, 0.5, 1, 0], [2, 1, 1, 0], [2, None, 1, 0]
+    rows = (above, below, equal, lacking)
     outcomes = [row_of("Ties:tied:1", rewards, 2).outcome for rewards in rows]
     assert outcomes == ["win", "loss", "loss", "missing"]
 
 
-def test_a_ties_row_without_its_reference_is_told_and_loses_nothing() -> None:
+def test_without_reference_rows_ties_have_wins_and_no_score() -> None:
     tied = [row_of(f"Ties:tied:{at}", [2, 1.8, 1.9, 0.5, 0.1], 3) for at in (1, 2)]
-    rows = [*tied, row_of("Ties:mine", [2, 1, 0], 1)]
+    rows = [*tied, row_of("Ties:mine", [2, 1, 0], 1)]  # whose id is of neither kind
     whole = [row_of("Ties:ref:1", [2, 0.5, 0.1], 1), *rows]
     assert summarise(whole, "classifier").score == 1.009999665971563
     lacking = summarise(rows, "classifier")
@@ -92,9 +92,9 @@ def test_a_judge_compares_every_two_and_not_too_many(tmp_path: Path) -> None:
     parts = parts_of(few, "judge")
     sides = [(part.chosen, part.rejected) for part in parts]
     assert sides == [("a", "b"), ("a", "c"), ("b", "c")]
-    given = [(0.875, 0.125), (0.5, 0.5), (0.25, 0.75)]
-    row = scored_row(few, [Prepared(part) for part in parts], given, "judge")
-    assert row.rewards == (0.6875, 0.1875, 0.625)
+    marks = [(0.875, 0.125), (0.5, 0.5), (0.25, 0.75)]
+    row = scored_row(few, [Prepared(part) for part in parts], marks, "judge")
+    assert row.rewards == (0.6875, 0.1875, 0.625), "means of the two marks that each has"
     with pytest.raises(KnownError, match="41 responses, and a judge compares every two"):
         check_compared(many, "judge")
     judge = Reading()
@@ -104,17 +104,20 @@ def test_a_judge_compares_every_two_and_not_too_many(tmp_path: Path) -> None:
     assert judge.ready == 0
 
 
-# The score of Ties, as upstream computes it.
+# The score of Ties, as upstream computes it. Of a prompt, "ref" has one right response and "tied"
+# several; a row has the scores of right ones first. GOOD_SCORE is what upstream's function gives.
 
-A = [TiesRow("ref:1", 1, [2, 0.5, 0.1]), TiesRow("tied:1", 3, [2, 1.8, 1.9, 0.5, 0.1])]
+GOOD = [TiesRow("ref:1", 1, [2, 0.5, 0.1]), TiesRow("tied:1", 3, [2, 1.8, 1.9, 0.5, 0.1])]
 WRONG = [TiesRow("ref:1", 1, [0.5, 2]), TiesRow("tied:1", 2, [2, 1, 1.5, 0.1])]
 EQUAL = [TiesRow("ref:1", 1, [1, 0]), TiesRow("tied:1", 2, [1, 1, 0])]
 FLAT = [TiesRow("ref:1", 1, [1, 1]), TiesRow("tied:1", 2, [1, 1, 1])]
 
+GOOD_SCORE = 1.009999665971563
 
-def test_the_worked_examples_to_the_last_digit() -> None:
-    rows = (A, WRONG, EQUAL, FLAT)
-    scores = [1.009999665971563, -0.009866142981514303, 1.01, 0]
+
+def test_scores_are_those_of_upstream_to_the_last_digit() -> None:
+    rows = (GOOD, WRONG, EQUAL, FLAT)
+    scores = [GOOD_SCORE, -0.009866142981514303, 1.01, 0]
     assert [ties_score(each).score for each in rows] == scores
 
 
@@ -132,34 +135,34 @@ def test_two_prompts_by_hand() -> None:
 
 def test_accuracy_is_of_all_rows_margins_of_prompts_with_both() -> None:
     """As upstream's code has it, which takes the means of accuracy before it joins prompts."""
-    found = ties_score([*A, TiesRow("ref:2", 1, [0, 1]), TiesRow("tied:3", 2, [1, 0, 5])])
+    found = ties_score([*GOOD, TiesRow("ref:2", 1, [0, 1]), TiesRow("tied:3", 2, [1, 0, 5])])
     assert (found.ref_accuracy, found.tied_accuracy) == (0.5, 0.5)
     assert (found.preferred, found.n_both) == (1, 1)
-    assert found.score == pytest.approx(1.009999665971563 - 0.3)
-    single = ties_score([*A, TiesRow("ref:2", 1, [1, 0]), TiesRow("tied:2", 1, [1, 0])])
-    assert (single.n_tied, single.n_both, single.score) == (2, 1, ties_score(A).score)
-    for rows in ([], A[:1], A[1:], [A[0], TiesRow("tied:2", 2, [1, 1, 0])]):
+    assert found.score == pytest.approx(GOOD_SCORE - 0.3)
+    single = ties_score([*GOOD, TiesRow("ref:2", 1, [1, 0]), TiesRow("tied:2", 1, [1, 0])])
+    assert (single.n_tied, single.n_both, single.score) == (2, 1, GOOD_SCORE)
+    for rows in ([], GOOD[:1], GOOD[1:], [GOOD[0], TiesRow("tied:2", 2, [1, 1, 0])]):
         assert ties_score(rows).score is None
 
 
 @pytest.mark.parametrize("gone", [None, math.nan])
 def test_a_row_that_lacks_a_score_is_left_out_or_fails(gone: float | None) -> None:
-    rows = [*A, TiesRow("ref:2", 1, [1, 0]), TiesRow("tied:2", 2, [1, gone, 0])]
+    rows = [*GOOD, TiesRow("ref:2", 1, [1, 0]), TiesRow("tied:2", 2, [1, gone, 0])]
     found = ties_score(rows)
-    assert (found.score, found.missing, found.n_both) == (ties_score(A).score, 1, 1)
+    assert (found.score, found.missing, found.n_both) == (GOOD_SCORE, 1, 1)
     assert (found.n_tied, found.n_ref, found.accurate, found.inaccurate) == (1, 2, 3, 0)
     strict = ties_score(rows, missing="loss")
     assert (strict.tied_accuracy, strict.preferred, strict.preferred_hard) == (0.5, 0.5, 0.5)
     assert strict.margin == pytest.approx(math.tanh(1.3 / 0.2 - 1) / 2)
     assert (strict.n_tied, strict.n_ref, strict.accurate, strict.inaccurate) == (2, 2, 3, 0)
-    ref = ties_score([TiesRow("ref:1", 1, [gone, 0]), A[1]], missing="loss")
+    ref = ties_score([TiesRow("ref:1", 1, [gone, 0]), GOOD[1]], missing="loss")
     assert (ref.ref_accuracy, ref.preferred, ref.preferred_hard, ref.margin) == (0, 1, 0, 0)
 
 
 def test_a_row_that_cannot_be_counted_is_counted_as_missing() -> None:
-    before, nothing = TiesRow("ref:1", 1, [9, 0]), TiesRow("ref:9", 1, [])
+    repeated, nothing = TiesRow("ref:1", 1, [9, 0]), TiesRow("ref:9", 1, [])
     wrong = [TiesRow("ref:9", n, [1, 0]) for n in (0, -1, 2)]
     named = [TiesRow(name, 1, [1, 0]) for name in ("9", "other:9", "tied:" + "9" * 5000)]
-    for row in (before, nothing, *wrong, *named):
-        found = ties_score([*A, row], missing="loss")
-        assert (found.score, found.missing) == (ties_score(A).score, 1)
+    for row in (repeated, nothing, *wrong, *named):
+        found = ties_score([*GOOD, row], missing="loss")
+        assert (found.score, found.missing) == (GOOD_SCORE, 1)

@@ -1,4 +1,4 @@
-"""Histograms that lose no pair, ranges that filter what a bar counts, the card's own figures."""
+"""Histograms that lose no pair, ranges that filter what a bar counts, lengths of the real pairs."""
 
 from itertools import pairwise
 
@@ -18,31 +18,33 @@ def texts(prompt: int, chosen: int, rejected: int, subset: str = "own") -> dict[
     return row(prompt="x" * prompt, chosen="x" * chosen, rejected="x" * rejected, subset=subset)
 
 
-def let_through(found: np.ndarray, ends: Range) -> int:
+def let_through(lengths_of_pairs: np.ndarray, ends: Range) -> int:
     """How many lengths a filter of that range keeps."""
     low, high = ends
-    return sum((low is None or n >= low) and (high is None or n <= high) for n in found.tolist())
+    return sum(
+        (low is None or n >= low) and (high is None or n <= high) for n in lengths_of_pairs.tolist()
+    )
 
 
 length = st.one_of(st.integers(0, 60), st.integers(0, 3000))
 some_texts = st.builds(texts, length, length, length, st.sampled_from(["own", "hep-go"]))
 some_pairs = st.lists(some_texts, min_size=1, max_size=25).map(lambda rows: small_table(*rows))
-any_shown = st.sampled_from([each for each in lengths.MEASURED if measures_of(each)])
+with_ranges = st.sampled_from([each for each in lengths.MEASURED if measures_of(each)])
 
 
-@given(some_pairs, any_shown, st.sampled_from(lengths.SCALES))
+@given(some_pairs, with_ranges, st.sampled_from(lengths.SCALES))
 def test_a_bar_counts_what_its_range_lets_through(
     table: PairTable, shown: Measured, scale: Scale
 ) -> None:
-    found = histogram(table, np.arange(len(table)), shown, "chars", scale=scale)
-    assert found.bins <= lengths.BINS
-    assert 0 in found.edges or shown != "difference" or scale != "linear", "both signs in a bin"
-    assert tuple(found.counts) == measures_of(shown)
-    ranges = [found.bin_range(place) for place in range(found.bins)]
+    bars = histogram(table, np.arange(len(table)), shown, "chars", scale=scale)
+    assert bars.bins <= lengths.BINS
+    assert 0 in bars.edges or shown != "difference" or scale != "linear", "both signs in a bin"
+    assert tuple(bars.counts) == measures_of(shown)
+    ranges = [bars.bin_range(place) for place in range(bars.bins)]
     assert (ranges[0][0], ranges[-1][1]) == (None, None)
     for (_, high), (low, _) in pairwise(ranges):
         assert high is not None and low == high + 1
-    for measure, counts in found.counts.items():
+    for measure, counts in bars.counts.items():
         of_pairs = table.lengths(measure, "chars")
         assert counts == [let_through(of_pairs, ends) for ends in ranges]
         assert sum(counts) == len(table)
@@ -75,7 +77,7 @@ KNOWN: dict[str | None, tuple[float, float, float, int, int]] = {
 """Mean characters of prompt, chosen and rejected, and the most of chosen and rejected."""
 
 
-def test_the_real_subsets_have_their_known_lengths(real: PairTable) -> None:
+def test_the_real_subsets_have_the_lengths_that_others_counted(real: PairTable) -> None:
     shown: tuple[Measured, ...] = ("prompt", "responses")
     lines = [length_stats(real, np.arange(len(real)), each, "chars") for each in shown]
     prompts, responses = ({line.subset: line.spreads for line in each} for each in lines)

@@ -11,21 +11,22 @@ from scoring.pairs.shapes import transcript
 from scoring.spec import Message
 
 LINES = st.lists(
-    st.sampled_from(["[user]", "\\[user]", "\\\\[system] ", "words", "", "[user] x"]), min_size=1
+    st.sampled_from(["[user]", r"\[user]", r"\\[system] ", "words", "", "[user] x"]), min_size=1
 ).map("\n".join)
 
 
 @pytest.mark.parametrize("words", ["a\n[user]\nb", "\n words \n", "[User]\nx"])
 def test_what_does_not_begin_with_a_role_is_one_message_as_it_stands(words: str) -> None:
     pair = typed_pair(words, "a", "b", longest=100)
-    assert pair.turns == () and pair.prompt == words == pair.messages[0].content
+    [message] = pair.messages
+    assert pair.turns == () and pair.prompt == words == message.content
 
 
 @given(LINES, LINES)
 def test_what_is_written_is_read_the_same(first: str, second: str) -> None:
     turns = [Message("system", first), Message("user", second)]
     written = written_conversation(turns)
-    kept = [Message(role, words.strip("\r\n")) for role, words in turns]
+    kept = [Message(role, words.strip("\n")) for role, words in turns]
     if all(words.strip() for _, words in kept):
         pair = typed_pair(written, "c", "r", longest=len(written))
         assert pair.turns == tuple(kept) and pair.prompt == transcript(kept)
@@ -46,7 +47,9 @@ def test_what_is_written_is_read_the_same(first: str, second: str) -> None:
         (("p", "c", "x" * 951), "The rejected response has 951 characters; at most 950"),
     ],
 )
-def test_what_is_no_pair_is_refused_by_name(texts: tuple[object, ...], why: str) -> None:
+def test_what_is_no_pair_is_refused_in_a_sentence_that_names_it(
+    texts: tuple[object, ...], why: str
+) -> None:
     with pytest.raises(KnownError, match=why):
         typed_pair(*texts, longest=950)
     assert typed.typed_texts("", "\ud800x", "", longest=2) == ("", "\ufffdx", "")
