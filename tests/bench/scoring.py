@@ -10,8 +10,6 @@ most of the padding; packs have none and compute what a pair's sides share once.
     python tests/bench/scoring.py --pairs filtered.parquet --shape llama-8b --ways upstream,ours
     python tests/bench/scoring.py --against ../older      # this scorer beside another checkout's
 
-    python tests/bench/scoring.py --writing 16            # judges' answers, in two ways
-
 Random weights of a real shape serve: speed does not depend on the weights. The last line is JSON.
 """
 
@@ -183,29 +181,11 @@ def run(bench: Bench, ways: Sequence[str], settings: RunSettings) -> list[Measur
         scorer = Classifier(bench.loaded.spec, settings, bench.loaded)
         add("ours, first run", lambda: bench.ours(scorer))
         add("ours, warm", lambda: bench.ours(scorer))
-        if settings.compile != "off" and bench.model.device.type == "cuda":
-            compiled = RunSettings(**{**asdict(settings), "compile": "on"})
-            scorer = Classifier(bench.loaded.spec, compiled, bench.loaded)
-            add("ours, compiled, first run", lambda: bench.ours(scorer))
-            add("ours, compiled, warm", lambda: bench.ours(scorer))
         bench.pairs = bench.pairs[:: max(1, len(bench.pairs) // 50)][:50]
         few = f"{len(bench.pairs)} pairs"
         add(f"upstream's way, batch 8, {few}", lambda: bench.upstream(8), len(measured))
         add(f"ours, warm, {few}", lambda: bench.ours(scorer), len(measured) - 1)
     return measured
-
-
-def peak_rate(device: torch.device) -> float:
-    """Operations a second of a large bf16 matrix product."""
-    a, b = (torch.randn(8192, 8192, device=device, dtype=torch.bfloat16) for _ in range(2))
-    for _ in range(3):
-        a @ b
-    torch.cuda.synchronize()
-    began = time.perf_counter()
-    for _ in range(20):
-        a @ b
-    torch.cuda.synchronize()
-    return 20 * 2 * 8192**3 / (time.perf_counter() - began)
 
 
 def _print(each: Measured, first: Measured) -> None:
@@ -244,54 +224,6 @@ def compare(other: Path, given: Sequence[str]) -> dict[str, float]:
     return {"apart": apart, "ratio": ratio}
 
 
-def compare_writing(shape: str, n: int) -> dict[str, float]:
-    """Greedy answers in padded batches, as judges write here, beside continuous batching.
-
-    n: questions of 60 to 300 tokens; answers end at one of 30 tokens of 2,000, or after 40.
-    """
-    small = {"model_type": "qwen2", "hidden_size": 64, "intermediate_size": 192}
-    small |= {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1}
-    more = {"vocab_size": 2000, "initializer_range": 0.05}
-    values = (SHAPES[shape] if shape else small) | more
-    on_card = torch.cuda.is_available()
-    model = random_model("AutoModelForCausalLM", values, on_card=on_card, is_half=on_card)
-    device = model.device
-    ends = list(range(1, 31))
-    how = transformers.GenerationConfig(max_new_tokens=40, eos_token_id=ends, pad_token_id=0)
-    model.generation_config = how
-    drawn = torch.Generator().manual_seed(0)
-    lengths = torch.randint(60, 300, (n,), generator=drawn).tolist()
-    ids = [torch.randint(31, 2000, (each,), generator=drawn).tolist() for each in lengths]
-    width = max(lengths)
-
-    def padded() -> list[list[int]]:
-        rows = torch.tensor([[0] * (width - len(each)) + each for each in ids], device=device)
-        with torch.inference_mode():
-            output = model.generate(rows, attention_mask=(rows > 0).long())
-        return output[:, width:].tolist()  # type: ignore[no-any-return]
-
-    def continuous() -> list[list[int]]:
-        cache = {"num_blocks": n * 16, "page_size": 32, "max_batch_tokens": 2048}
-        pages = transformers.ContinuousBatchingConfig(**cache)
-        with torch.no_grad():  # its thread has no inference mode
-            found = model.generate_batch(ids, how, continuous_batching_config=pages)
-        return [each.generated_tokens for each in found.values()]
-
-    def answer(tokens: list[int]) -> list[int]:
-        return tokens[: next((at for at, token in enumerate(tokens) if token in ends), None)]
-
-    result: dict[str, float] = {}
-    answers = []
-    for way in (padded, continuous):
-        way()
-        wall, processor = time.perf_counter(), time.process_time()
-        answers.append([answer(each) for each in way()])
-        result[f"{way.__name__}_seconds"] = time.perf_counter() - wall
-        result[f"{way.__name__}_processor"] = time.process_time() - processor
-    equal = sum(one == other for one, other in zip(*answers, strict=True))
-    return result | {"questions": n, "equal": equal, "tokens": sum(map(len, answers[0]))}
-
-
 def _loaded(arguments: argparse.Namespace, settings: RunSettings) -> Loaded:
     if not arguments.shape:
         spec = ModelSpec(arguments.model.name, str(arguments.model), "bench")
@@ -300,18 +232,17 @@ def _loaded(arguments: argparse.Namespace, settings: RunSettings) -> Loaded:
     more = {"vocab_size": len(tokenizer), "num_labels": 1, "pad_token_id": tokenizer.pad_token_id}
     values = SHAPES[arguments.shape] | more
     on_card = torch.cuda.is_available()
-    kind = "AutoModelForSequenceClassification"
-    model = random_model(kind, values, on_card=on_card, is_half=on_card)
+    model = random_model(values, on_card=on_card, is_half=on_card)
     return Loaded(ModelSpec(arguments.shape, "", "random"), model, tokenizer)
 
 
-def random_model(kind: str, values: dict[str, Any], *, on_card: bool, is_half: bool) -> Any:
-    """A model of random weights, the same each time, in bfloat16 or float32."""
+def random_model(values: dict[str, Any], *, on_card: bool, is_half: bool) -> Any:
+    """A classifier of random weights, the same each time, in bfloat16 or float32."""
     config = transformers.AutoConfig.for_model(**values)
     dtype = torch.bfloat16 if is_half else torch.float32
     torch.manual_seed(0)
     with torch.device("cuda" if on_card else "cpu"):
-        model = getattr(transformers, kind).from_config(config, dtype=dtype)
+        model = transformers.AutoModelForSequenceClassification.from_config(config, dtype=dtype)
     return model.eval().requires_grad_(False)
 
 
@@ -323,10 +254,8 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=DEMO / "model")
     parser.add_argument("--shape", choices=SHAPES, default="")
     parser.add_argument("--ways", default="upstream,sorted,cross-encoder,ours")
-    parser.add_argument("--compile", choices=("auto", "off"), default="auto")
     parser.add_argument("--budget", type=int)
     parser.add_argument("--against", type=Path, help="a checkout of another commit")
-    parser.add_argument("--writing", type=int, metavar="N", help="write N answers, in two ways")
     parser.add_argument("--of", help="the checkout whose scorer is measured, by --against")
     arguments = parser.parse_args()
     if arguments.against:
@@ -335,17 +264,12 @@ def main() -> None:
         print(json.dumps(compare(arguments.against.resolve(), given)))
         return
     transformers.utils.logging.disable_progress_bar()
-    if arguments.writing:
-        print(json.dumps(compare_writing(arguments.shape, arguments.writing)))
-        return
     table = read_pairs(arguments.pairs).table
     of_subset: dict[str, list[Pair]] = {}
     for pair in as_pairs(table, range(table.num_rows)):
         of_subset.setdefault(pair.subset, []).append(pair)
     pairs = [pair for each in of_subset.values() for pair in each[: arguments.per_subset]]
-    settings = RunSettings(
-        max_length=MAX_LENGTH, compile=arguments.compile, budget=arguments.budget
-    )
+    settings = RunSettings(max_length=MAX_LENGTH, budget=arguments.budget)
     bench = Bench(_loaded(arguments, settings), pairs, settings)
     weights = sum(each.numel() for each in bench.model.parameters())
     weights -= bench.model.get_input_embeddings().weight.numel()
@@ -364,12 +288,6 @@ def main() -> None:
         if rewards.shape == reference.shape:
             apart = (rewards - reference).abs().max().item()
             print(f"{name:34} differs by at most {apart:.1e} from {measured[0].way}")
-    if bench.model.device.type == "cuda":
-        rate = peak_rate(bench.model.device)
-        unique = next(each.tokens for each in measured if each.way == "ours, warm")
-        floor = 2 * weights * unique / rate
-        result |= {"peak_tflops": rate / 1e12, "floor_seconds": floor}
-        print(f"floor: {unique:,} unique tokens at {rate / 1e12:.0f} TFLOP/s, {floor:.2f} s")
     print(json.dumps(result))
 
 

@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.bench.scoring import DEMO, MAX_LENGTH, SHAPES, Bench, Measured  # noqa: E402, I001
-from tests.bench.scoring import peak_rate, random_model  # noqa: E402
+from tests.bench.scoring import random_model  # noqa: E402
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
@@ -138,7 +138,7 @@ class Check:
         """A classifier of random weights in bfloat16, the same each time."""
         ids = {name: getattr(self.tokenizer, name) for name in ("pad_token_id", "eos_token_id")}
         given = {"vocab_size": len(self.tokenizer), "num_labels": 1, "bos_token_id": None}
-        return random_model(KIND, given | ids | values, on_card=not self.dry, is_half=True)
+        return random_model(given | ids | values, on_card=not self.dry, is_half=True)
 
     def scorer(self, model: Any, name: str = "random", **settings: Any) -> Classifier:
         spec = ModelSpec(name, "", "random")
@@ -151,7 +151,7 @@ class Check:
         is_able, what = True, f"CPU, dry, {torch.get_num_threads()} threads"
         if not self.dry:
             card, free = torch.cuda.get_device_properties(0), torch.cuda.mem_get_info()[0] / 1e9
-            self.rate = peak_rate(self.device)
+            self.rate = _peak_rate(self.device)
             is_able = attention.has_variable_length(self.device, HALF)
             what = f"{torch.cuda.device_count()} x {card.name}, {free:.0f} of "
             what += f"{card.total_memory / 1e9:.0f} GB free, {self.rate / 1e12:.0f} TFLOP/s in "
@@ -447,6 +447,19 @@ def _alone(model: Any, scorer: Classifier, pairs: Sequence[Pair]) -> torch.Tenso
             hidden = base(input_ids=tokens, use_cache=False).last_hidden_state[0, -1].float()
             rewards.append(float(head[0] @ hidden))
     return torch.tensor(rewards, dtype=torch.float64).view(-1, 2)
+
+
+def _peak_rate(device: torch.device) -> float:
+    """Operations a second of a large bf16 matrix product."""
+    a, b = (torch.randn(8192, 8192, device=device, dtype=torch.bfloat16) for _ in range(2))
+    for _ in range(3):
+        a @ b
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    for _ in range(20):
+        a @ b
+    torch.cuda.synchronize()
+    return 20 * 2 * 8192**3 / (time.perf_counter() - began)
 
 
 def _has_compiler() -> bool:
