@@ -196,7 +196,7 @@ MEMORY = r"needed more than the 2(\.\d)? GB allowed here"
 TOLD = {
     "loops": "took longer than the 10 s allowed here",
     **dict.fromkeys(("long-string", "grows"), MEMORY),
-    "deep-but-whole": "nested too deeply",
+    "deep-but-whole": "nested too deeply|maximum recursion depth",
 }
 """What is told of those that meet a limit."""
 
