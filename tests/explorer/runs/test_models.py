@@ -18,7 +18,7 @@ from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.data.table import PairTable
 from explorer.runs import gpu_calls
 from explorer.runs import models as limits
-from explorer.runs.gpu_calls import PlacedModel, place
+from explorer.runs.gpu_calls import CALL_SECONDS, START_SECONDS, PlacedModel, packs_seconds, place
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
@@ -26,6 +26,8 @@ from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
+from scoring.pairs.opening import as_pairs
+from scoring.run import make_job
 from scoring.spec import Pair, RunSettings, ScoredPair
 from tests.support.hub_server import HubServer, Repo, served_hub
 from tests.support.stepping import stepwise, told_by
@@ -184,6 +186,9 @@ def test_what_is_placed_is_scored_with_as_it_is_and_a_baseline_needs_no_gpu(
     there = Runs(Settings(home=tmp_path, zero_gpu=True, models=("demo",)), hub)
     last: Any = [*stepwise(partial(there.start, Visitor(), ModelOrder("longer"), few))][-1]
     assert (last.stage, last.run.facts.family) == ("finished", "longer")
+    job = make_job(as_pairs(demo.arrow, few.rows.tolist()), PlacedModel(DEMO), 0)
+    nothing = packs_seconds("demo", job, frozenset(range(len(job.plan))))
+    assert nothing == START_SECONDS < packs_seconds("demo", job, frozenset()) < CALL_SECONDS
 
 
 # Models of strangers that take time, memory or the process: each ends in one sentence.

@@ -238,6 +238,8 @@ def test_a_run_goes_on_whoever_looks_and_is_its_owners_on_every_page(tmp_path: P
     lets.release()
     assert last_of(run).stage == "finished"
     assert live.of(ME) == [] and live.get(ME, run.id) is run
+    broken = last_of(live.begin(ME, "demo", lambda _: 1 / 0))
+    assert broken.stage == "refused" and "This is a bug in the app" in broken.message
 
 
 def scored_pairs() -> set[int]:

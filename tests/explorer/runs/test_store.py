@@ -1,5 +1,7 @@
 """Runs that are kept: who sees, changes and uses one, and what its files say of it."""
 
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -22,7 +24,7 @@ from scoring.hub.access import Hub
 from scoring.record import Run, locked, new_folder
 from scoring.spec import Plan, ScoredPack, ScoredPair
 from scoring.summary import summarise_run
-from tests.conftest import PATIENCE, until
+from tests.conftest import PATIENCE, ROOT, until
 from tests.support.beginning import finished
 from tests.support.run_facts import MADE_UP
 
@@ -111,6 +113,23 @@ def test_what_is_seen_is_the_same_until_a_run_or_its_card_changes(store: RunStor
     until(lambda: store.seen(ME).cards[going_on.id].title == "by another process")
 
 
+@pytest.mark.parametrize("public", [False, True])
+def test_a_damaged_run_is_found_and_removed_by_the_owner_of_the_machine_alone(
+    public: bool, tmp_path: Path
+) -> None:
+    store = RunStore(Settings(home=tmp_path, public=public))
+    other, run = stored(store), stored(store)
+    (run.folder / "run.json").write_text('{"facts": 5}')
+    assert store.damaged(ME) == ([] if public else [run.id])
+    assert store.visible(ME) == [other]
+    if public:
+        with pytest.raises(KnownError, match="no such run"):
+            store.delete(run.id, ME)
+    else:
+        store.delete(run.id, ME)
+    assert run.folder.exists() == public
+
+
 # What is written of it.
 
 
@@ -149,12 +168,36 @@ def test_settings_that_cannot_be_read_are_told_and_never_written(
     assert store.visible(YOU) == []
 
 
+HOLDS = """
+import sys, pathlib, scoring.record
+with scoring.record.locked(pathlib.Path(sys.argv[1])):
+    input()
+"""
+
+
+def test_a_run_that_another_process_uses_is_locked_until_that_is_killed(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", HOLDS, tmp_path]
+    with subprocess.Popen(program, cwd=ROOT, stdin=subprocess.PIPE) as holder:
+        try:
+            until(lambda: is_locked(tmp_path))
+            with pytest.raises(KnownError, match="under way already"), locked(tmp_path):
+                pass
+        finally:
+            holder.kill()
+    assert not is_locked(tmp_path)
+
+
 def test_who_looks_keeps_nobody_from_starting(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: [is_locked(tmp_path) for _ in range(10_000)])
+    def start() -> None:
         for _ in range(1000):
             with locked(tmp_path):
                 assert is_locked(tmp_path)
+
+    with ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(start)
+        while not starting.done():
+            is_locked(tmp_path)
+    starting.result()
     assert not is_locked(tmp_path)
 
 

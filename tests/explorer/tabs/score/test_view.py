@@ -28,6 +28,7 @@ from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.results.exchange import EXCHANGE_FORMATS
+from scoring.sure import SureRule
 from tests.conftest import until
 from tests.support.beginning import finished
 from tests.support.hostile import MARKUP
@@ -117,6 +118,11 @@ def test_an_order_that_is_none_is_refused_by_name(changes: dict[str, Any], said:
     state = ScoreState(**changes)
     with pytest.raises(KnownError, match=said):
         _ = state.order, state.rule
+
+
+def test_numbers_are_read_as_they_are_typed() -> None:
+    filled = ScoreState(reading="0.5,1", sure=True, number="score", width="2.5")
+    assert (filled.order.reading, filled.rule) == ((0.5, 1.0), SureRule("score", 0.025))
 
 
 @pytest.mark.parametrize(
