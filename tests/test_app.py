@@ -50,9 +50,7 @@ def test_what_keeps_it_from_starting_is_said_in_one_line(
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are bound by resource limits")
-def test_visitors_who_do_nothing_keep_nobody_out_of_a_page_with_a_title_and_picture(
-    tmp_path: Path,
-) -> None:
+def test_idle_visitors_keep_nobody_out(tmp_path: Path) -> None:
     bounds = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, bounds[1]))
     with ExitStack() as stack:

@@ -40,6 +40,9 @@ def one_of(what: str, known: Sequence[T], value: object) -> T:
 
     Raises:
         KnownError: none does.
+
+    >>> one_of("choice", (True, 1), 1)
+    1
     """
     for each in known:
         if type(each) is type(value) and each == value:

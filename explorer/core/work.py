@@ -91,6 +91,10 @@ class Latest:
     >>> first, second = latest.ask("page"), latest.ask("page")
     >>> latest.is_last("page", first), latest.is_last("page", second)
     (False, True)
+    >>> few = Latest(most=2)
+    >>> numbers = {session: few.ask(session) for session in "abc"}
+    >>> [session for session in "abc" if few.is_last(session, numbers[session])]
+    ['b', 'c']
     """
 
     def __init__(self, most: int = _MOST_SESSIONS) -> None:

@@ -49,7 +49,8 @@ def short(marks: list[dict[str, Any]]) -> str:
 def test_no_press_is_lost_and_marks_go_to_a_colleague_and_come_back(
     app: App, leaving: Page, browser: Browser, tmp_path: Path
 ) -> None:
-    page, progress = leaving, begin(leaving, app)
+    page = leaving
+    progress = begin(page, app)
     app.process.send_signal(signal.SIGSTOP)  # the server hangs
     try:
         screen.press_at_once(page, "2311")
@@ -88,9 +89,7 @@ def test_no_press_is_lost_and_marks_go_to_a_colleague_and_come_back(
     expect(page.locator(".colleague")).to_have_text("Colleague: keep (fine)")
 
 
-def test_undo_takes_back_quick_keys_mark_what_they_stepped_to_and_a_full_browser_is_told_of(
-    app: App, page: Page
-) -> None:
+def test_quick_keys_undo_and_a_full_browser_lose_no_mark(app: App, page: Page) -> None:
     progress = begin(page, app)
     page.locator("#pair-note").fill("why")
     page.locator("#pair-note").press("Enter")
@@ -124,12 +123,16 @@ def test_undo_takes_back_quick_keys_mark_what_they_stepped_to_and_a_full_browser
     expect(progress).to_have_text("11 of 12 reviewed")
     expect(page.get_by_text("This browser cannot keep your marks")).to_be_visible()
     assert len(marks_of(page)) == 11
+    page.keyboard.press("2")
+    expect(progress).to_have_text("12 of 12 reviewed")
+    assert short(marks_of(page)[-1:]) == "11d"
 
 
 def test_notes_are_kept_pairs_passed_over_come_again_and_two_tabs_see_each_others_marks(
     app: App, leaving: Page
 ) -> None:
-    page, _ = leaving, begin(leaving, app)
+    page = leaving
+    begin(page, app)
     note = page.locator("#pair-note")
     note.fill("of the first")
     page.locator(".reader-next:visible").click()

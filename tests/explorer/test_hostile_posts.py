@@ -276,6 +276,8 @@ def test_what_is_remembered_of_visitors_is_bounded(
         followed(each, "")
     remembered = server.page.state_holder.session_data
     assert [*remembered] == [each.session for each in visitors[2:]]
+    links = {each.open(f"deep_link?session_hash={each.session}").read() for each in visitors[3:]}
+    assert len(links) == 1  # nothing of what is shown is written to the disk
 
 
 # Pages of other sites

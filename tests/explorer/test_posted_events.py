@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from explorer.core.address_view import Question, View, answer
+from explorer.core.links import LONGEST_LINK
 from explorer.page import views_of
 from explorer.runs.visitors import Visitor as Person
 from explorer.stores import Stores
@@ -21,6 +22,7 @@ NONSENSE: dict[str, Any] = {
     "nothing": None,
     "nested lists": [[["nested"]], [None]],
     "a long text": "x" * 40_000,
+    "many parameters without names": "?" + "&" * 40_000,
     "an address of the Pairs tab": "?q=(&regex=1&slice=x&model=gone&against=y&a=%00",
     "one of the Models tab": "?tab=models&board=v2&rule=paper&plot=length&by=-&models=[",
     "a lone surrogate": "\ud800",
@@ -57,7 +59,9 @@ def test_every_event_question_and_act_refuses_nonsense_clearly(
             assert is_clear(message["output"].get("error")), (event.api_name, message)
     for posted_too in ({}, dict.fromkeys(("known", "only", "secret", "sent"), nonsense)):
         for tab in ("pairs", "data", "models", "score", "try", "about"):
-            assert "regions" in visitor.render(tab, nonsense, **posted_too)
+            found = visitor.render(tab, nonsense, **posted_too)
+            assert "error" not in found and found["regions"], (tab, found)
+            assert len(found["query"]) <= 3 * LONGEST_LINK
     for view in views:
         for action in view.actions:
             for query in (nonsense, "?run=x&model=org/none&source=x&results=0"):

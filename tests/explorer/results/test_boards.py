@@ -16,11 +16,13 @@ from explorer.data.table import PairTable
 from explorer.results.board import Board, Ranking
 from explorer.results.boards import BoardMeasuring, Boards, BoardView
 from explorer.runs.cards import RunCard, change_card
+from explorer.runs.listing import listed_runs
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.board_html import board_html
 from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import TIES, ModelsState
+from explorer.tabs.pairs.fail_report import scores_of
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.limits import Step, ignore_progress
 from scoring.pairs.opening import read_pairs
@@ -99,12 +101,16 @@ def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(tmp_path
     """It has the intervals of the tab Score, whether they were measured or not."""
     whole = [subset for subset, n in COUNTS.items() for _ in range(n)]
     results = write_shares(tmp_path / "results", whole)
-    boards = server(tmp_path, results=str(results)).boards
-    wins = enumerate(coin_flips(0.6, len(whole), 9))
+    stores = server(tmp_path, results=str(results))
+    boards, wins = stores.boards, enumerate(coin_flips(0.6, len(whole), 9))
     run = own_run(
         tmp_path / "home" / "runs", {f"{whole[at]}:{at}": (won, 1 - won) for at, won in wins}
     )
     known = summarise_run(run.rows(), run.facts).intervals
+    assert [each.interval for each in listed_runs(stores.runs.store, ME).lines] == [known.total]
+    name = stores.fields.name_of(run.id, None, None, ME)
+    overall = scores_of(stores.fields.of(name, None, None, ME), name).overall
+    assert overall and overall.interval == known.score
     of_sections = {name: each for name, each in known.sections.items() if name}
     for _ in range(2):
         [mine] = own_rows(boards.board(None, RANKING))

@@ -61,6 +61,7 @@ def test_accuracies_and_sections_follow_from_the_outcomes_of_single_pairs(
     accuracies = [each for each in results.aggregates if each.benchmark == "v1"]
     assert {each.model for each in accuracies} == {*found}
     for each in accuracies:
+        assert each.accuracies.keys() == COUNTS.keys()
         assert found[each.model].accuracies == pytest.approx(each.accuracies, abs=1e-9)
     board = dict(published(shared_data / "published_v1.csv"))
     common = {*found} & {*board}

@@ -238,7 +238,7 @@ def test_a_run_goes_on_whoever_looks_and_is_its_owners_on_every_page(tmp_path: P
     lets.release()
     assert last_of(run).stage == "finished"
     assert live.of(ME) == [] and live.get(ME, run.id) is run
-    broken = last_of(live.begin(ME, "demo", lambda _: 1 / 0))
+    broken = last_of(live.begin(ME, "demo", lambda tell: tell(Progress("loading", 1 // 0))))
     assert broken.stage == "refused" and "This is a bug in the app" in broken.message
 
 

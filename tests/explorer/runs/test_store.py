@@ -113,21 +113,15 @@ def test_what_is_seen_is_the_same_until_a_run_or_its_card_changes(store: RunStor
     until(lambda: store.seen(ME).cards[going_on.id].title == "by another process")
 
 
-@pytest.mark.parametrize("public", [False, True])
-def test_a_damaged_run_is_found_and_removed_by_the_owner_of_the_machine_alone(
-    public: bool, tmp_path: Path
-) -> None:
-    store = RunStore(Settings(home=tmp_path, public=public))
-    other, run = stored(store), stored(store)
+def test_a_damaged_run_is_removed_where_all_is_ones_own(tmp_path: Path, store: RunStore) -> None:
+    other, run, own = stored(store), stored(store), RunStore(Settings(home=tmp_path))
     (run.folder / "run.json").write_text('{"facts": 5}')
-    assert store.damaged(ME) == ([] if public else [run.id])
-    assert store.visible(ME) == [other]
-    if public:
-        with pytest.raises(KnownError, match="no such run"):
-            store.delete(run.id, ME)
-    else:
+    assert (store.damaged(ME), own.damaged(ME)) == ([], [run.id])
+    assert store.visible(ME) == own.visible(ME) == [other]
+    with pytest.raises(KnownError, match="no such run"):
         store.delete(run.id, ME)
-    assert run.folder.exists() == public
+    own.delete(run.id, ME)
+    assert [*own.folder.iterdir()] == [other.folder]
 
 
 # What is written of it.
@@ -168,22 +162,12 @@ def test_settings_that_cannot_be_read_are_told_and_never_written(
     assert store.visible(YOU) == []
 
 
-HOLDS = """
-import sys, pathlib, scoring.record
-with scoring.record.locked(pathlib.Path(sys.argv[1])):
-    input()
-"""
-
-
 def test_a_run_that_another_process_uses_is_locked_until_that_is_killed(tmp_path: Path) -> None:
-    program = [sys.executable, "-c", HOLDS, tmp_path]
-    with subprocess.Popen(program, cwd=ROOT, stdin=subprocess.PIPE) as holder:
-        try:
-            until(lambda: is_locked(tmp_path))
-            with pytest.raises(KnownError, match="under way already"), locked(tmp_path):
-                pass
-        finally:
-            holder.kill()
+    waits = f"with scoring.record.locked(pathlib.Path({str(tmp_path)!r})): input()"
+    program = [sys.executable, "-c", f"import pathlib, scoring.record\n{waits}"]
+    with subprocess.Popen(program, cwd=ROOT, stdin=subprocess.PIPE) as other:
+        until(lambda: is_locked(tmp_path))
+        other.kill()
     assert not is_locked(tmp_path)
 
 

@@ -34,7 +34,12 @@ def measured(matrix: OutcomeMatrix, rule: str = "v1", replicates: int = 300) -> 
     return measure(matrix, RULES[rule], replicates=replicates)
 
 
-def test_a_section_that_nobody_was_asked_in_is_unknown() -> None:
+def test_a_section_without_pairs_and_ranks_of_models_that_cannot_be_compared_are_unknown() -> None:
+    matrix = random_matrix()
+    found = measure(matrix, V1, ranked=matrix.models[:3], replicates=200)
+    assert not np.isnan([found.low[3], found.high[3], *found.section_low[:, 3]]).any()
+    assert (found.best[3], found.worst[3], found.group[3]) == (0, 0, 0)
+    assert not found.section_group[:, 3].any()
     found = measured(matrix_of({"a": [1, 0, 1, 1]}, ["hep-go"] * 4))
     assert found.sections[-1] == "Reasoning"
     assert np.isnan(found.section_score[:, 0]).tolist() == [True, True, True, False]

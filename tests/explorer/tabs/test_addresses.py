@@ -5,6 +5,7 @@ of a table.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -270,6 +271,14 @@ def test_there_is_no_file_of_another_address(tab: str) -> None:
 # To others a visitor's own is as what is gone; what is read meanwhile comes once it is there
 
 
+@pytest.fixture
+def models(models: ModelsView) -> Iterator[ModelsView]:
+    """The tab, whose runs are gone after each test: others have the same stores."""
+    yield models
+    for run in models.fields.runs.store.own(ME):
+        models.fields.runs.store.delete(run.id, ME)
+
+
 def seen(models: ModelsView, query: str, who: Visitor) -> dict[str, str]:
     """What a tab shows a visitor of an address, and the address as it is understood."""
     if query.startswith("?tab=models"):
@@ -299,7 +308,6 @@ def test_a_private_run_is_to_others_as_one_that_is_gone(link: str, models: Model
         assert run.id not in "".join(found.values())
     with pytest.raises(KnownError, match="No outcomes stand beside"):
         pairs_beside(models).as_view().files["outcomes.csv"](f"model={name}", STRANGER, "")
-    models.fields.runs.store.delete(run.id, ME)
 
 
 def names(html: str) -> list[str]:

@@ -98,10 +98,11 @@ def test_each_pair_shows_what_was_written_of_it_and_is_found_by_it(
         assert lines.keys() == {key for key, text in texts.items() if words in text} != set()
         assert f"judge: {words.lower()}" in bar
     lines, _ = listed(stores, model)
-    for key, text in texts.items():
-        [judge] = lines[key]["judge"]
+    for row in run_of(stores, model).rows():
+        [judge] = lines[row.key]["judge"]
         assert len(judge["shown"]) == 2
-        assert judge["verdict"].removeprefix("Prefers ") in text
+        assert judge["verdict"].endswith("chosen") == (row.outcome == "win")
+        assert judge["verdict"].removeprefix("Prefers ") in texts[row.key]
     lines, bar = listed(stores, model, judge="CANNOT say")
     assert lines.keys() == {key for key, text in texts.items() if "I Cannot say." in text}
     assert "“CANNOT say” in the judge’s words" in bar

@@ -231,10 +231,11 @@ def test_pairs_come_in_a_random_order_that_is_the_same_again(pairs: list[Pair]) 
 def test_stopped_it_keeps_what_it_has(pairs: list[Pair]) -> None:
     left = iter(range(6))
 
-    def rewarding(some: Sequence[Pair], tell: Tell) -> None:
-        in_packs(some, lambda step: None if next(left, None) is None else tell(step))
+    def tell_six(tell: Tell, step: Progress | Rewarded) -> None:
+        if next(left, None) is not None:
+            tell(step)
 
-    probe = probed(pairs, ["longer"], rewarding)
+    probe = probed(pairs, ["longer"], lambda some, tell: in_packs(some, partial(tell_six, tell)))
     assert not probe.is_whole and probe.share < 1
     each = of(probe, "longer", "chosen")
     assert 0 < each.n <= len(probe.before) and each.mean == FILLED
