@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scoring.benchmarks import OWN_VARIABLE, benchmark_of, benchmarks, named_dataset, of_dataset
 from scoring.command.arguments import parse
 from scoring.errors import KnownError
+from scoring.families.chat import share_of_orders
 from scoring.hub.access import parse_hub_id
 from scoring.pairs.layouts import layout_of
 from scoring.pairs.opening import as_pairs, read_pairs
@@ -234,6 +235,19 @@ def test_the_owner_adds_a_row_in_a_file_of_their_own(
     finally:
         monkeypatch.undo()
         benchmarks.cache_clear()
+
+
+def test_a_judge_has_a_vote_in_each_order() -> None:
+    judged: list[tuple[list[tuple[float, float] | None], str]] = [
+        ([(1.0, 0.0), (0.0, 1.0)], "win"),
+        ([(0.2, 0.8), None], "loss"),
+        ([(1.0, 0.0), (1.0, 0.0)], "tie"),  # it prefers whatever stands first
+        ([None, None], "tie"),
+    ]
+    for orders, outcome in judged:
+        row = ScoredPair("s:1", "s", "", None, None, 1, 1, rule="judge_two_orders")
+        row = row.with_rewards(share_of_orders(orders))
+        assert (row.outcome, row.credit(0.0)) == (outcome, outcome == "win")
 
 
 @given(st.lists(st.integers(0, 3), min_size=6, max_size=6))

@@ -1,4 +1,4 @@
-"""What rows of a run are, and what they make: counts, accuracies, sections, a score."""
+"""What rows of a run are and make: counts, accuracies, sections, a score; what ties are worth."""
 
 import math
 from collections.abc import Iterable
@@ -73,6 +73,8 @@ def test_ties_count_as_not_won_and_missing_rewards_do_not_count() -> None:
     assert unknown.subsets["hep-go"].accuracy is unknown.sections["Reasoning"] is None
     assert unknown.score == 1.0
     assert of(("hep-go", [LOSS]), ("donotanswer", [WIN])).score == 0.5
+    judged = [summarise([pair("mmlu-pro-law", TIE)], "judge", each) for each in ("", "judgebench")]
+    assert [each.total.accuracy for each in judged] == [0.5, 0.0]
 
 
 def test_no_pairs_give_an_empty_summary() -> None:

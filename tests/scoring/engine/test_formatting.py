@@ -126,6 +126,10 @@ def test_truncation_keeps_the_end_or_the_start_of_each_side_and_says_so() -> Non
     tokens = prepared(formatter(WITH_BOS, max_length=shorter))
     assert [side.truncated for side in tokens.sides] == [True, False]
     assert [len(side.ids) for side in tokens.sides] == [shorter, shorter]
+    classified = tokenizer(f"<s>{WITHOUT_BOS}", has_ends=False)
+    classified.add_special_tokens({"cls_token": "<s>"})
+    cut = prepared(Formatter(classified, 4, RunSettings(truncation_side="left")))
+    assert (cut.chosen.ids[0], cut.chosen.truncated) == (BOS, True)
 
 
 def test_the_smallest_limit_holds() -> None:

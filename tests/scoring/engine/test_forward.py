@@ -132,6 +132,7 @@ NO_ARGUMENT = TypeError("no such argument: segments\nsecond line")
 @pytest.mark.parametrize(
     ("config", "harm", "path"),
     [
+        pytest.param(llama, leave, PACKED, id="unharmed"),
         pytest.param(phi, leave, PACKED, id="another make, whose last layer computes all"),
         pytest.param(bloom, leave, f"{UNSUITED} (no replaceable attention)", id="no attention"),
         pytest.param(bert, leave, WHOLE, id="a whole model"),
@@ -164,7 +165,8 @@ def test_a_model_takes_a_path_that_keeps_its_rewards_and_says_why(
     forward = chosen_for(model)
     assert forward.path.startswith(path)
     assert model.config._attn_implementation == stock
-    assert_near(scored(model, forward), expected)
+    got = scored(model, forward)
+    assert (got - expected).abs().max() < 2e-5 * expected.std()
 
 
 def test_lack_of_memory_is_no_reason_to_pad() -> None:

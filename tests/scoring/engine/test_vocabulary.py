@@ -1,6 +1,7 @@
 """Log-probabilities are the model's own, or it is refused."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_in_half_precision_the_products_are_summed_in_float32(model: Any) -> Non
     hidden = hidden_of(half)
     assert hidden.dtype == torch.bfloat16
     got = Vocabulary(half).label_log_probs(hidden, range(8192))
-    wide = half.float()
+    wide = deepcopy(half).float()
     assert got.dtype == torch.float32
     assert_near(got, Vocabulary(wide).label_log_probs(hidden.float(), range(8192)))
 

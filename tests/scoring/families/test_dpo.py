@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+from scoring.engine import vocabulary
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
@@ -68,7 +70,9 @@ def assert_naive(
 
 
 @pytest.mark.parametrize("kind", ["qwen3", "gemma2", "bloom"])
-def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny, demo_pairs: list[Pair]) -> None:
+def test_rewards_are_those_of_the_equation_and_the_same_response_ties_to_the_last_bit(
+    kind: str, tiny: Tiny, demo_pairs: list[Pair], monkeypatch: pytest.MonkeyPatch
+) -> None:
     scorer = opened(tiny(kind), tiny(kind, 1), beta=0.5)
     assert scorer.traits.path.startswith("padded" if kind == "bloom" else "packed")
     policy, reference = Naive(tiny(kind)), Naive(tiny(kind, 1))
@@ -82,6 +86,10 @@ def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny, demo_pairs: li
     dpo = facts(scorer, RunSettings(), "demo@1", 3)
     assert dpo.reading == "0.5 x log(policy / reference), summed over the response's tokens"
     assert (dpo.family, dpo.reference) == ("dpo", "the reference@r")
+    monkeypatch.setattr(vocabulary, "_ROWS", 5)  # its chunks begin amid a response
+    same = [replace(pair, rejected=pair.chosen) for pair in PAIRS]
+    for each in (scorer, opened(tiny(kind), family="logprob-mean")):
+        assert {row.margin for row in scored(each, same).values()} == {0.0}
 
 
 @pytest.mark.parametrize(

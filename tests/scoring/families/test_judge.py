@@ -127,7 +127,11 @@ def near(expected: Any, size: float = 1) -> Any:
 
 
 def test_verdicts_are_probabilities_in_both_orders_and_ratings_expected(folder: str) -> None:
-    rows, rated = (scored(opened(folder, family), PAIRS) for family in ("judge", "rater"))
+    scorers = [opened(folder, family) for family in ("judge", "rater")]
+    rows, rated = (scored(each, PAIRS) for each in scorers)
+    same = [replace(pair, rejected=pair.chosen) for pair in PAIRS]
+    for each in scorers:  # to the last bit
+        assert {row.margin for row in scored(each, same).values()} == {0.0}
     naive, first, numbers = Asked(folder), list[float](), list[float]()
     for pair in PAIRS:
         row, orders = rows[pair.key], questions("judge", pair)

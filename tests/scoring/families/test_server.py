@@ -105,8 +105,9 @@ def test_a_server_that_refuses_everything_or_points_elsewhere_ends_the_run(statu
     with ChatServer(echo) as other:
         refusal = error(status, Location=f"{other.url}/echo")
         with ChatServer(in_turn(refusal)) as model:
-            with pytest.raises(KnownError, match=rf"{model.url}.*{status}"):
+            with pytest.raises(KnownError, match=rf"{model.url}.*{status}") as caught:
                 ask_all(Server(model.url, 1), 100)
+            assert (other.url in str(caught.value)) == (status == 307)
             assert (len(model.asked), other.asked) == (1, [])
 
 

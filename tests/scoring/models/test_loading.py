@@ -1,4 +1,4 @@
-"""A model is loaded whole, where it fits, in the settings of a run, or refused in a sentence."""
+"""A model is loaded whole, in a run's settings, on a device where it fits, or is refused in words."""
 
 import json
 import os
@@ -80,8 +80,13 @@ QUANTIZED: dict[str, Any] = {"quantization_config": {"quant_method": "no such me
         (lambda f: edit_config(f, vocab_size=10**6, **QUANTIZED), "weights, and its files"),
     ),
 )
-def test_what_is_not_whole_is_refused(harm: Callable[[Path], Any], said: str, folder: Path) -> None:
+def test_what_is_not_whole_is_refused(
+    harm: Callable[[Path], Any], said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     harm(folder)
+    if "config asks for" in said:
+        given = f"transformers.{KIND}.from_pretrained"
+        monkeypatch.setattr(given, lambda *_, **__: pytest.fail("memory was taken"))
     assert said in refusal(load_found, folder)
 
 
