@@ -1,4 +1,4 @@
-"""`scoring/` by itself: what it needs, how its threads wait, and what a person types as a path."""
+"""`scoring/` alone: what it needs, how its threads wait, and what a path is, typed or on disk."""
 
 import os
 import re

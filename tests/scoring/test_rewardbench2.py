@@ -1,4 +1,4 @@
-"""Rows with several right and wrong responses, from a file to upstream's result files."""
+"""RewardBench 2: rows of several responses from a file to result files, and its score of Ties."""
 
 import json
 import math

@@ -142,9 +142,10 @@ def test_a_pair_that_cannot_be_scored_is_named_and_the_packs_before_it_are_kept(
         replace(each, prompt=prompt) if at == last else each for at, each in enumerate(pairs)
     )
     packs = []
-    with pytest.raises(KnownError, match=said.format(last)):
+    with pytest.raises(KnownError, match=said.format(last)) as caught:
         for pack in score(replace(job, pairs=broken), scorer):
             packs.append(pack)
+    assert caught.value.__cause__
     assert [pack.place for pack in packs] == list(range(len(job.plan) - 1))
 
 

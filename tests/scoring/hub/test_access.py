@@ -1,5 +1,5 @@
-"""What is had from the Hub: by its ids, once, without a token that is not the visitor's; and who
-may have what lies in its cache, and how much does.
+"""What is had from the Hub: by its ids, once, without a token that is not the visitor's; what is
+found there by words; who may have what lies in its cache, and which models its quota keeps.
 """
 
 import os
@@ -113,7 +113,7 @@ def test_a_dataset_is_fetched_once_and_lies_in_the_cache_until_it_is_forgotten(
         assert str(first.source) == f"org/pairs:filtered@{PAIRS.commit}"
         assert first.table["key"].to_pylist() == ["filtered:1", "filtered:2", "filtered:3"]
         assert pairs("org/bare").table["key"].to_pylist() == ["test:1"]
-        assert pairs(f"org/pairs:filtered@{PAIRS.commit}").source == first.source
+        assert pairs(str(first.source)).source == first.source
         assert "raw-00000-of-00001.parquet" not in server.fetched
     gone = Hub()
     for options in ({"local_only": True}, {}):

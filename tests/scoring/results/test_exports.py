@@ -178,9 +178,9 @@ def test_the_two_files_alone_are_sent_with_a_token_and_again_after_a_refusal(
             check_upload("org/results", dry_run=False)
         with pytest.raises(KnownError, match="not a token"):
             upload(folder, files, "org/results", dry_run=False)
-        monkeypatch.setenv("HF_TOKEN", "hf_mine")
         assert upload(folder, files, "org/results", dry_run=True) == expected
         assert hub.requests == []
+        monkeypatch.setenv("HF_TOKEN", "hf_mine")
         said = rf"^The Hub did not take the results for org/results: .*{status}.*They are in "
         with pytest.raises(KnownError, match=said + re.escape(str(folder))) as caught:
             upload(folder, files, "org/results", dry_run=False)

@@ -256,28 +256,28 @@ def test_any_order_and_any_gaps_find_the_same_pairs(places: list[int], gone: set
 
 
 SEVERAL = {**GOOD, "scores": [[1.0], [2], []], "num_correct": [1] * 3, "text": [[]] * 3}
-CHANGES = st.dictionaries(st.sampled_from([*SEVERAL]), ANY_JSON, max_size=2)
+COLUMNS = st.sampled_from([*SEVERAL])
 
 
 @settings(max_examples=25)
 @given(
     values=st.sampled_from([GOOD, SEVERAL]),
-    columns=CHANGES,
-    cells=CHANGES,
-    end=st.sampled_from([None, -1, 9]),
+    columns=st.dictionaries(COLUMNS, ANY_JSON, max_size=2),
+    cells=st.dictionaries(st.tuples(COLUMNS, st.integers(0, 2)), ANY_JSON, max_size=3),
+    end=st.none() | st.integers(0, 400),
 )
 def test_a_mutated_file_raises_nothing_but_a_known_error(
     values: dict[str, Any],
     columns: dict[str, Any],
-    cells: dict[str, Any],
+    cells: dict[tuple[str, int], Any],
     end: int | None,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """columns, cells: what whole values and last cells become. end: where the file is cut."""
+    """columns, cells: what whole values and single cells become. end: where the file is cut."""
     values = {**values, **columns}
-    for key, value in cells.items():
+    for (key, row), value in cells.items():
         if isinstance(values.get(key), list):
-            values[key] = [*values[key][:-1], value]
+            values[key] = [*values[key][:row], value, *values[key][row + 1 :]]
     path = tmp_path_factory.mktemp("mutated") / "m.json"
     path.write_bytes(json.dumps(values).encode()[:end])
     try:
