@@ -246,10 +246,9 @@ def test_results_of_the_real_pairs_are_held_against_no_relabelled_ones(
     for name, table, status in (("copy", real, 0), ("swapped", real.rename_columns(names), 1)):
         pq.write_table(table, path := tmp_path / f"{name}.parquet")
         asked = ("--published", str(shared_data / "reward-bench-results"), "--offline")
+        given = (*ON_CPU, "--pairs", str(path))
         model = ("--reproduce", PUBLISHED, "--model", "demo", "--out", str(tmp_path / name))
-        assert main(["--pairs", str(path), *ON_CPU, *model, *asked]) == status, (
-            capsys.readouterr().err
-        )
+        assert main([*given, *model, *asked]) == status, capsys.readouterr().err
     assert "is not of this run's pairs" in capsys.readouterr().err
 
 

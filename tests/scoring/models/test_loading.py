@@ -1,4 +1,4 @@
-"""A model is loaded whole, in a run's settings, on a device where it fits, or is refused in words."""
+"""A model is loaded whole, in a run's settings, where it fits, or it is refused in a sentence."""
 
 import json
 import os
