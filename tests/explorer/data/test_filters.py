@@ -140,9 +140,7 @@ def test_what_is_chosen_replaces_what_was_and_stands_in_order() -> None:
     assert Filters().keeping(replace(one, low=2)).keeping(one).ranges == (one,)
 
 
-def test_a_sample_has_as_many_of_each_subset_and_a_seed_stands_for_it(
-    demo: PairTable,
-) -> None:
+def test_a_sample_has_as_many_of_each_subset_and_a_seed_stands_for_it(demo: PairTable) -> None:
     for n in (-1, 3, 10_000):
         generator, expected = np.random.default_rng(7), list[int]()
         for subset in demo.subset_counts:
