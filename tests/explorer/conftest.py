@@ -17,16 +17,18 @@ from explorer.core.served import launched
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
 from explorer.page import build_page
+from explorer.reader.scene import Scenes
 from explorer.results import library
 from explorer.results.published import Results, with_outcomes
 from explorer.stores import Stores, open_stores
+from explorer.tabs.models.view import ModelsView
 from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
-from tests.support.browsing import scenes_on
 from tests.support.hub_server import Repo, served_hub
 from tests.support.posting import Visitor
+from tests.support.published import open_models, write_published
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -124,7 +126,19 @@ def may_read(monkeypatch: pytest.MonkeyPatch) -> Event:
 
 @pytest.fixture
 def pairs_view(stores: Stores) -> PairsView:
-    return PairsView(scenes_on(stores), stores.settings)
+    return PairsView(Scenes(stores.pairs, stores.counter, stores.fields), stores.settings)
+
+
+@pytest.fixture(scope="session")
+def published(demo: PairTable, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of small published results, which no test changes."""
+    return write_published(tmp_path_factory.mktemp("published") / "results", demo.keys)
+
+
+@pytest.fixture(scope="module")
+def models(published: Path, tmp_path_factory: pytest.TempPathFactory) -> ModelsView:
+    """The Models tab on them, without runs."""
+    return open_models(tmp_path_factory.mktemp("home"), published)
 
 
 @pytest.fixture(scope="module")

@@ -42,16 +42,11 @@ def stores_of_rows(home: Path, rows: Sequence[dict[str, Any]]) -> Stores:
     return open_stores(Settings(home / "home", pairs=str(path), offline=True))
 
 
-def scenes_on(stores: Stores) -> Scenes:
-    """What sessions see of the pairs of these stores."""
-    return Scenes(stores.pairs, stores.counter, stores.fields)
-
-
 def pairs_view_on(*tables: PairTable) -> PairsView:
     """The tab where these tables are at hand, and no results."""
     stores = replace(open_stores(ALONE), pairs=library_of(*tables))
     fields = Fields(stores.results, stores.pairs, stores.runs)
-    return PairsView(scenes_on(replace(stores, fields=fields)), ALONE)
+    return PairsView(Scenes(stores.pairs, stores.counter, fields), ALONE)
 
 
 class Answered(dict[str, str]):

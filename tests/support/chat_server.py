@@ -7,11 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
-from tests.support.local_server import LocalServer
+from tests.support.local_server import Handler, LocalServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +51,10 @@ class ChatServer(LocalServer):
         over = self._over = threading.Event()
         model = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+        class Model(Handler):
             disable_nagle_algorithm = True
 
-            def do_POST(self) -> None:
+            def do_POST(self) -> None:  # noqa: N802 - so http.server calls it
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 key = self.headers.get("Authorization")
                 model.asked.append(Asked(self.path, body, key, time.monotonic()))
@@ -80,16 +78,7 @@ class ChatServer(LocalServer):
                 self.wfile.write(content)
                 self.close_connection = given.cut > 0
 
-            def log_message(self, format: str, *args: object) -> None:
-                """Say nothing: `asked` holds what was asked."""
-
-        class Listener(ThreadingHTTPServer):
-            request_queue_size = 64
-
-            def handle_error(self, request: Any, client_address: Any) -> None:
-                """A client that hangs up is what some tests are about."""
-
-        super().__init__(Handler, Listener)
+        super().__init__(Model)
 
     def __exit__(self, *error: object) -> None:
         self._over.set()
@@ -134,6 +123,6 @@ def shown(body: dict[str, Any]) -> tuple[str, str]:
 
 def nowhere() -> str:
     """An address on which nothing listens."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server = LocalServer(Handler)
     server.server_close()
-    return f"http://127.0.0.1:{server.server_port}"
+    return server.url

@@ -16,17 +16,10 @@ from scoring.spec import ScoredPack
 from tests.conftest import PATIENCE
 
 CONTEXT = get_context("forkserver")
-CONTEXT.set_forkserver_preload(
-    [
-        "scoring.command.execution",
-        "scoring.run",
-        "scoring.families.classifier",
-        "transformers.models.qwen3.modeling_qwen3",
-    ]
-)
+READY = "scoring.command.execution scoring.run scoring.families.classifier".split()
+CONTEXT.set_forkserver_preload([*READY, "transformers.models.qwen3.modeling_qwen3"])
 LAUNCHED = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 """What a launcher of several processes tells each."""
-HOURS = 4 * 3600.0
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -82,7 +75,7 @@ def _score(given: list[str], packs: int) -> int:
     def held(*of: Any, **more: Any) -> Iterator[ScoredPack]:
         for place, pack in enumerate(score(*of, **more)):
             if place == packs:
-                time.sleep(HOURS)
+                time.sleep(4 * 3600.0)
             yield pack
 
     with pytest.MonkeyPatch.context() as patch:

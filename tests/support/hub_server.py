@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -19,7 +18,7 @@ from huggingface_hub import close_session, constants
 from scoring.hub import access
 from scoring.hub.access import Hub
 from tests.support.hub_worker import hub_of_worker
-from tests.support.local_server import LocalServer
+from tests.support.local_server import Handler, LocalServer
 
 PART_BYTES = 100_000
 WRITE = ("admin", "write")
@@ -87,10 +86,8 @@ class HubServer(LocalServer):
         self.commits: list[Commit] = []
         hub = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
+        class Answering(Handler):
+            def do_GET(self) -> None:  # noqa: N802 - so http.server calls it
                 path = unquote(urlsplit(self.path).path)
                 hub.requests.append(Request(self.command, path, self.headers.get("Authorization")))
                 status, headers, body = self._answered(path)
@@ -125,10 +122,7 @@ class HubServer(LocalServer):
                 key, _, kind = path.removeprefix("/api/").rpartition("/main")[0].rpartition("/")
                 return hub._taken(repos.get(key), key, kind, account, sent, "create_pr" in query)
 
-            def log_message(self, format: str, *args: object) -> None:
-                """Say nothing: `requests` holds what was asked."""
-
-        super().__init__(Handler)
+        super().__init__(Answering)
 
     @property
     def fetched(self) -> set[str]:

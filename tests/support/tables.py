@@ -32,13 +32,6 @@ def file_table(name: str, arrow: pa.Table) -> PairTable:
     return PairTable(Pairs(PairSource("file", name, None, "1" * 12), arrow))
 
 
-def swap_sides(table: PairTable) -> PairTable:
-    """A copy in which each chosen response is called rejected."""
-    sides = {"chosen": "rejected", "rejected": "chosen"}
-    arrow = table.arrow.rename_columns([sides.get(name, name) for name in table.arrow.column_names])
-    return file_table("swapped.parquet", arrow.select(table.arrow.column_names))
-
-
 @cache
 def benchmark_table() -> PairTable:
     """As many pairs of each subset as RewardBench has.

@@ -7,16 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from explorer.data import filters as limits
 from explorer.data.facets import FACETS, Facet
-from explorer.data.filters import (
-    LONGEST_NAME,
-    MOST_NAMES,
-    Filters,
-    LengthRange,
-    matching_rows,
-    rows_per_subset,
-    select,
-)
+from explorer.data.filters import Filters, LengthRange, matching_rows, rows_per_subset, select
 from explorer.data.search import PLACES, checked_query, found_by
 from explorer.data.table import MEASURES, UNITS, PairTable
 from scoring.errors import KnownError
@@ -105,8 +98,8 @@ REFUSALS: list[tuple[Callable[..., object], tuple[Any, ...], str]] = [
     *((Filters().picking, (facet, ["a"]), "One can pick by section")
       for facet in (None, "Section", ["section"])),
     *((Filters().picking, ("section", names), "must be a list of names, not ")
-      for names in (None, "Chat", [10**400], ["a" * (LONGEST_NAME + 1)])),
-    (Filters().picking, ("subset", [*map(str, range(MOST_NAMES + 1))]), "At most 500 names"),
+      for names in (None, "Chat", [10**400], ["a" * (limits.LONGEST_NAME + 1)])),
+    (Filters().picking, ("subset", [*map(str, range(limits.MOST_NAMES + 1))]), "At most 500 names"),
     *((LengthRange.of, ("chosen", "chars", 0, value, ""), "A length is a whole number, not ")
       for value in ("5", True, 1.5, float("nan"), 10**9 + 1, 10**400)),
     *((LengthRange.of, ("chosen", "chars", *ends, ""), "cannot go from")

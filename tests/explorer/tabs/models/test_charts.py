@@ -30,7 +30,7 @@ from scoring.benchmark import SUBSETS
 from scoring.interval import Interval
 from tests.support.board_data import NOTHING, coin_flips, matrix_of
 from tests.support.hostile import NAMES
-from tests.support.tables import benchmark_table, row, small_table, swap_sides
+from tests.support.tables import benchmark_table, file_table, row, small_table
 
 NAN = float("nan")
 
@@ -48,7 +48,10 @@ def test_pairs_are_recognised_by_subset_and_id_and_no_other_pairs_are(demo: Pair
 def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) -> None:
     order = replace(order_of(real), dataset=None)  # as published files have it
     found = lengths_of([real], order)
-    assert found is not None and lengths_of([swap_sides(real)], order) is None
+    sides = {"chosen": "rejected", "rejected": "chosen"}
+    swapped = real.arrow.rename_columns([sides.get(name, name) for name in real.arrow.column_names])
+    relabelled = file_table("swapped.parquet", swapped.select(real.arrow.column_names))
+    assert found is not None and lengths_of([relabelled], order) is None
     outcomes = length_baseline(found.difference, longer=True)
     subsets = Coded(list(order.names), order.codes)
     scored = aggregate_counted(V1, accuracies_of(outcomes, subsets))
