@@ -138,13 +138,6 @@ def leave(address: str, measured: Measured, is_over: Callable[[], bool], _: int)
         time.sleep(0.2)
 
 
-def with_runs(home: Path, n_runs: int) -> None:
-    """Put runs, at least one, on the disk of a server: the same one again and again."""
-    run = baseline_run(Settings(home=home).runs, read_demo(), 23)
-    for number in range(1, n_runs):
-        shutil.copytree(run.folder, run.folder.parent / f"20250101-000000-{number:016x}")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     for name, default in (("seconds", 60), ("browse", 20), ("score", 5), ("runs", 1000)):
@@ -154,7 +147,9 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         home, empty = Path(folder) / "home", Path(folder) / "empty"
         empty.mkdir()
-        with_runs(home, asked.runs)
+        run = baseline_run(Settings(home=home).runs, read_demo(), 23)
+        for number in range(1, asked.runs):
+            shutil.copytree(run.folder, run.folder.parent / f"20250101-000000-{number:016x}")
         without, start = (start_seconds(each, **SHOWN) for each in (empty, home))
         with started(home, **SHOWN) as (address, server):
             first = Stranger(address)

@@ -15,15 +15,6 @@ from scoring.paths import is_file, is_folder, typed_path
 from tests.conftest import ROOT
 
 
-def with_needed(packages: list[str]) -> set[str]:
-    """These distributions, and those that they declare to need without extras."""
-    found: set[str] = {*map(canonicalize_name, packages)}
-    for needed in (Requirement(line) for name in packages for line in requires(name) or ()):
-        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
-            found.add(canonicalize_name(needed.name))
-    return found
-
-
 def imported() -> set[str]:
     """Packages that modules of scoring/ import, at whatever depth of functions and classes."""
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "scoring").rglob("*.py")]
@@ -39,7 +30,10 @@ def test_scoring_imports_what_docs_name_which_is_declared() -> None:
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").split()
     assert {*named} <= {re.split(r"[=<>\[]", line)[0] for line in lines}
     owners = packages_distributions()
-    needed = with_needed(named)
+    needed = {*map(canonicalize_name, named)}
+    for each in (Requirement(line) for name in named for line in requires(name) or ()):
+        if each.marker is None or each.marker.evaluate({"extra": ""}):
+            needed.add(canonicalize_name(each.name))
     others = {name for name in imported() if not needed & {*map(canonicalize_name, owners[name])}}
     assert others == set()
 

@@ -282,10 +282,7 @@ def test_what_lies_between_0_and_1_is_raw_or_told_of(caplog: pytest.LogCaptureFi
     assert "org/rm gives values from 0 to 1" in caplog.text
 
 
-def by_token(path: str, body: dict[str, Any]) -> Answer:
-    return labels(path, [[0.1], [0.2]]) if path == "/pooling" else error(404)
-
-
+BY_TOKEN = in_turn(error(404), labels("/pooling", [[0.1], [0.2]]))
 CHAT_MODEL = in_turn(error(400, "is a chat model"))
 NEITHER = r"/classify.*40., is a chat model.*/pooling.*vllm serve"
 
@@ -293,7 +290,7 @@ NEITHER = r"/classify.*40., is a chat model.*/pooling.*vllm serve"
 @pytest.mark.parametrize(
     ("answer", "name", "said"),
     [
-        pytest.param(by_token, "org/rm", "gives a reward for each token", id="tokens"),
+        pytest.param(BY_TOKEN, "org/rm", "gives a reward for each token", id="tokens"),
         pytest.param(CHAT_MODEL, "org/rm", NEITHER, id="chat"),
         pytest.param(vllm(), "org/other", r"org/other.*does not exist.*name", id="name"),
         pytest.param(in_turn(error(401)), "org/rm", KEY_VARIABLE, id="key"),
