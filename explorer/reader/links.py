@@ -1,6 +1,6 @@
 """Links from one tab into another: what may be asked of it, spelled as its own links are.
 
-No tab imports another; `tests/explorer/reader/test_tab_links.py` holds these to the tabs' states.
+No tab imports another; golden texts of addresses hold these to the states of the tabs.
 """
 
 from dataclasses import replace
