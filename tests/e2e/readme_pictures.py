@@ -37,8 +37,7 @@ def main() -> None:
         expect(page.locator("#pairs .pair.code")).to_be_visible()
         _draw(page, "pairs")
 
-        page.goto(f"{address}/?tab=models")
-        page.get_by_label("95 % intervals").check()
+        page.goto(f"{address}/?tab=models&intervals=1")
         expect(page.locator("#models tbody tr").nth(9)).to_be_visible()
         _draw(page, "board")
 
