@@ -299,7 +299,8 @@ class Check:
                 is_compiled or not _has_compiler(),
                 f"run {n_runs}, {compiling.seconds:.2f} s, {warm.seconds:.2f} s the next "
                 f"(no bound); {scorer.traits.path}",
-                **{"seconds": compiling.seconds, "n_runs": n_runs},
+                seconds=compiling.seconds,
+                n_runs=n_runs,
             )
             self._warm(shape, bench, model, scorer, warm)
             self._without_memory(shape, model)

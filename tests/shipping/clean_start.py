@@ -202,7 +202,10 @@ def main() -> None:
         root = Path(made)
         root.chmod(0o755)
         try:
-            try_space(root, asked.hardware) if asked.what == "space" else try_image(root)
+            if asked.what == "space":
+                try_space(root, asked.hardware)
+            else:
+                try_image(root)
         finally:
             for path in [root, *(each for each in root.rglob("*") if each.is_dir())]:
                 path.chmod(0o755)
